@@ -1,6 +1,4 @@
-"""What is computed on one block of rows: a matrix product, then a fused kernel on tiles that stay
-in cache.
-"""
+"""Functions of one block of rows: a matrix product, then a fused kernel on tiles in cache."""
 
 from typing import Any
 
@@ -15,24 +13,20 @@ TILE = 1024
 
 
 def tiles(n, size=None):
-    """Slices of at most ``size`` of n rows or atoms, by default ``TILE``."""
+    """Return slices of at most ``size`` of n rows or atoms, by default ``TILE``."""
     size = size or TILE
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def atoms_at_once(n_features):
-    """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be
-    larger than 64 MB.
-    """
+    """Return the number of frequencies of a tile, fewer if it would exceed 64 MB."""
     return min(
         TILE, max(1, 2**23 // max(n_features, 1))
     )  # blocks without a non-zero column have none
 
 
 class Projector:
-    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X, ``at_once``
-    atoms at a time.
-    """
+    """Products X[rows] @ frequencies[atoms]ᵀ / π in one reused buffer, for dense or sparse X."""
 
     def __init__(self, X, frequencies, at_once=None):
         self.dtype = working_dtype(X)
@@ -44,10 +38,10 @@ class Projector:
         )
 
     def tiles(self, kept=None, known=False):
-        """Yield (rows, atoms, half-turns); the last is only valid until the next one is asked for.
+        """Yield (rows, atoms, half-turns); the last is valid only until the next iteration.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if
-        they are there already.
+        With ``kept``, (n_rows, n_atoms), the half-turns are stored there; with ``known`` they are
+        there already.
         """
         if kept is not None:
             columns = (
@@ -118,8 +112,9 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
 
 
 def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projection=None):
-    """Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) as (n_atoms, n_features) in
-    float64.
+    """Return Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) in float64.
+
+    The shape is (n_atoms, n_features).
 
     ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over *all* rows; twice the result is the
     gradient of Σ_k s_k |û_k|². ``kept_projection`` (from ``fourier_sums_block``) spares the
@@ -139,9 +134,7 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
 
 
 def gram_block(features, X, targets=None, row_weights=None):
-    """Φᵀ diag(h) Φ and Φᵀ diag(h) Y of one block, Φ = ``features(X)``; (gram,) alone without
-    targets.
-    """
+    """Return Φᵀ diag(h) Φ and, with targets, Φᵀ diag(h) Y of one block, Φ = ``features(X)``."""
     block = features(X)
     scaled_targets: Any = None if targets is None else _columns(targets)
     if row_weights is not None:

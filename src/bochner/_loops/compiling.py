@@ -1,4 +1,4 @@
-"""How kernels are compiled: one set of flags, and a cache on disk where there is a place for one."""
+"""Compilation of kernels: one set of flags, and a cache on disk if there is a folder for it."""
 
 import warnings
 from collections.abc import Callable
@@ -29,12 +29,12 @@ _warned = False
 
 
 def compiled(function: Callable | None = None, *, sums: bool = False, part: bool = False) -> Any:
-    """A kernel, compiled at its first call for the types it is given; ``sums`` may add in any
-    order, a ``part`` is called by kernels only.
+    """Compile a kernel at its first call, for the types of its arguments.
 
-    Where numba finds no folder for its cache (packages that are read-only, and no home), or cannot
-    write there, kernels are compiled anew in each process. A folder of temporary files would not do
-    in its place: a cache is code, and others may write there.
+    ``sums`` may add in any order; a ``part`` is called by kernels only. If numba finds no folder
+    for its cache (a read-only package and no home), or cannot write there, kernels are compiled
+    again in each process. A folder of temporary files would not be safe: a cache is code, and
+    others could write there.
     """
     if function is None:
         return lambda function: compiled(function, sums=sums, part=part)
@@ -51,11 +51,10 @@ _UNUSABLE = OSError, EOFError, UnpicklingError
 
 
 class _Cache(FunctionCache):
-    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the
-    same.
+    """numba's cache, without errors for files that cannot be read or written.
 
-    numba asks for the date and size of a kernel's own file. Kernels call those of other files, and
-    installers give all files one date: here what is kept holds as long as no file with kernels
+    numba compares date and size of a kernel's own file. Kernels call those of other files, and
+    installers give all files one date, so this cache is valid as long as no file with kernels
     changes.
     """
 
@@ -78,13 +77,13 @@ class _Cache(FunctionCache):
 
 @cache
 def sources() -> str:
-    """A digest of all files that kernels are written in."""
+    """Return a digest of all files with kernels."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def cache_place() -> str:
-    """Where compiled kernels are kept, in words."""
+    """Return a clause on the folder of the compiled kernels."""
     try:
         kind = type(_Cache(_warn)._impl.locator).__name__.lstrip("_")
     except RuntimeError:
@@ -100,7 +99,7 @@ def cache_place() -> str:
 
 
 def _warn(error):
-    """Once in a process."""
+    """Warn once per process."""
     global _warned
     if not _warned:
         _warned = True

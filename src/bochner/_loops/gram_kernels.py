@@ -1,5 +1,4 @@
-"""Fused kernels of closed-form Gram matrices: products over columns without an exponential for each
-pair of rows.
+"""Fused kernels of closed-form Gram matrices, without one exponential per pair of rows.
 
 With u = exp(t) and v = exp(−t) of scaled, centered columns t, exp(−|t_i − t_k|) = min(u_i v_k, v_i
 u_k): n exponentials a column instead of n². A column whose range is too wide for these products to
@@ -47,8 +46,9 @@ def product_rows(
     spare,
     out,
 ):
-    """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster
-    than, a loop over columns j.
+    """Compute out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last.
+
+    Equal to, and much faster than, a loop over columns j.
 
     Unless ``fresh``, what is in ``out`` is multiplied by it. ``spare`` is room for three rows.
     ``third`` is 1/3 for order 2, and None for the others: few fits need the loop of order 2, and
@@ -118,7 +118,7 @@ def product_rows(
 
 @compiled
 def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
-    """``product_rows`` for wide columns, times what is in ``out``."""
+    """Multiply ``out`` by ``product_rows`` of wide columns."""
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     one, c, q = (
         out.dtype.type(1),
@@ -138,7 +138,8 @@ def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
 def product_slopes(
     times, ups, downs, a, b, order, third, plain, gram, pull, first, last, rate_sums, weight_sums
 ):
-    """Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last, added to the sums;
+    """Add Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last to the sums.
+
     ``pull`` becomes pull ∘ K.
 
     ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to
@@ -182,18 +183,14 @@ def product_slopes(
 
 @compiled(part=True)
 def _decays(time, times, b, lowest, out):
-    """out = b exp(−|time − times|), by an exponential each; below exp(``lowest``) nothing is left
-    to tell from zero.
-    """
+    """Compute out = b exp(−|time − times|) directly; zero below exp(``lowest``)."""
     for k in range(out.shape[0]):
         out[k] = b * _exp(larger(-abs(time - times[k]), lowest))
 
 
 @compiled(sums=True, part=True)
 def _wide_sums(row, decays, time, times, rest, share, c, q):
-    """Σ_k of what ``product_slopes`` adds for one row and one column, whose decays b exp(−t) are
-    given.
-    """
+    """Return the sums of ``product_slopes`` for one row and one column with decays b exp(−t)."""
     rate_sum, weight_sum = row.dtype.type(0), row.dtype.type(0)
     one = row.dtype.type(1)
     for k in range(decays.shape[0]):
@@ -207,9 +204,7 @@ def _wide_sums(row, decays, time, times, rest, share, c, q):
 
 @compiled
 def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
-    """``product_slopes`` for wide columns of a kernel that is not plain, after it: ``pull`` is pull
-    ∘ K already.
-    """
+    """Add ``product_slopes`` of wide columns after it; ``pull`` is pull ∘ K already."""
     lowest = pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST)
     c, q = pull.dtype.type(smaller(order, 1)), pull.dtype.type(1 / 3 if order == 2 else 0)
     decays = np.empty(last, pull.dtype)
@@ -223,9 +218,7 @@ def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
 
 @compiled
 def squared_distance_rows(times, other_times, first, last, symmetric, spare, out):
-    """out[i, k] += Σ_j (t_ij − t_kj)² for the entries that ``product_rows`` fills; nothing cancels,
-    whatever the offset.
-    """
+    """Add Σ_j (t_ij − t_kj)² to the entries that ``product_rows`` fills, without cancellation."""
     n_others = out.shape[1]
     for start in range(0, n_others, _TILE):
         for i in range(first, last, 2):
@@ -248,8 +241,9 @@ def squared_distance_rows(times, other_times, first, last, symmetric, spare, out
 
 @compiled
 def profile_rows(out, order, first, last, symmetric):
-    """In place, the kernel of squared distances s for first <= i < last: exp(−s/2) for ``order``
-    None, else the Matérn kernel at t = √s.
+    """Replace squared distances s by the kernel for first <= i < last.
+
+    It is exp(−s/2) for ``order`` None, else the Matérn kernel at t = √s.
 
     Up to the diagonal where the matrix is ``symmetric``. As None has a type of its own, each of the
     two loops is compiled when it is needed.
@@ -274,8 +268,9 @@ def profile_rows(out, order, first, last, symmetric):
 
 @compiled
 def matern_slope_rows(squares, order, first, last, pull):
-    """In place, pull · ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last; the
-    diagonal is set to zero.
+    """Multiply pull by ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last.
+
+    The diagonal is set to zero.
 
     For order 0 the slope is infinite at s = 0, where it meets differences of zero: zero is put.
     """
@@ -302,7 +297,7 @@ def matern_slope_rows(squares, order, first, last, pull):
 
 @compiled(sums=True)
 def skinny_rows(matrix, columns, start, stop, out):
-    """out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns (n_columns, n).
+    """Compute out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns.
 
     BLAS copies the matrix for such products; here it is read once, and what is read of four rows
     and four columns serves sixteen sums. Where fewer are left, the last one is taken again: it is

@@ -1,5 +1,6 @@
-"""What a library runs on, in words that may be shown to strangers: versions, processor, threads; no
-paths and no names of users or machines.
+"""Description of the environment for bug reports: versions, processor, threads.
+
+It has no paths and no names of users or machines.
 """
 
 import os
@@ -24,7 +25,7 @@ _PLACES = ("BOCHNER_DATA", "BOCHNER_TABLES", "BOCHNER_CACHE", "NUMBA_CACHE_DIR")
 
 
 def machine() -> dict[str, str]:
-    """Python, system and processor."""
+    """Return Python, system and processor."""
     return {
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -43,7 +44,7 @@ def _processor() -> str:
 
 
 def versions(packages: Any) -> dict[str, str]:
-    """Versions of those of the packages that are installed."""
+    """Return the versions of the packages that are installed."""
     found = {}
     for package in packages:
         with suppress(PackageNotFoundError):
@@ -67,7 +68,7 @@ def requirements() -> dict[str, list[str]]:
 
 
 def environment() -> dict[str, Any]:
-    """All that a report of a bug should tell, as plain values."""
+    """Return the facts for a bug report as plain values."""
     import numpy.linalg  # noqa: F401  # so that the BLAS libraries of both are loaded, and listed
     import scipy.linalg  # noqa: F401
 
@@ -100,7 +101,7 @@ def environment() -> dict[str, Any]:
 
 
 def environment_text(facts: dict[str, Any]) -> str:
-    """The same as lines that can be pasted into a report."""
+    """Return the facts as lines that can be pasted into a report."""
     libraries = [
         f"{one['internal_api']} {one.get('version', '')}, {one['num_threads']} threads"
         for one in facts["BLAS"]

@@ -11,7 +11,7 @@ from .text import one_line
 
 
 def is_device(path: str | os.PathLike[str]) -> bool:
-    """True for devices, pipes and sockets, which are written to and never replaced."""
+    """Return True for devices, pipes and sockets, which are written to and never replaced."""
     mode = _mode(path)
     return mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 

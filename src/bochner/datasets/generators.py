@@ -1,4 +1,4 @@
-"""Toy data of the papers' figures; each generator returns a Bunch with ``data`` and ``target``.
+"""Toy data of the papers' figures, as Bunches with ``data`` and ``target``.
 
 ``rng`` is a ``numpy.random.Generator`` or a seed.
 """
@@ -16,8 +16,9 @@ _BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − 
 
 
 def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bunch:
-    """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that
-    labelled +1, with noise.
+    """Generate two rolled-up arms with n/2 points each, with noise.
+
+    One arm is (t cos t, t sin t), labelled −1, the other is 0.9 times that, labelled +1.
 
     Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
 
@@ -47,8 +48,9 @@ def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bun
 
 
 def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> Bunch:
-    """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from
-    −1.
+    """Generate four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles.
+
+    Labels alternate from −1.
 
     Gautheron et al. 2020, Figure 5; the noise grows with the radius.
 
@@ -76,8 +78,9 @@ def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> 
 
 
 def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
-    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020,
-    Figure 5).
+    """Generate uniform points on a 4 × 4 checkerboard (Gautheron et al. 2020, Figure 5).
+
+    The label is −1 if ⌊x⌋ + ⌊y⌋ is even.
 
     Parameters
     ----------
@@ -99,7 +102,7 @@ def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
 def windmill(
     n_samples: int = 2000, rng: Seed = None, *, arms: int = 3, twist: float = 0.0
 ) -> Bunch:
-    """Uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
+    """Generate uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
 
     For Bullins et al. 2018, Figure 1, whose generator is not published. With three straight arms
     an RBF kernel has an accuracy of 89.5 % (printed: 92.1) and the margin game one of 98.3 to
@@ -129,8 +132,9 @@ def windmill(
 
 
 def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
-    """Uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ), φ the azimuth and θ the polar
-    angle.
+    """Generate uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ).
+
+    φ is the azimuth and θ the polar angle.
 
     For Bullins et al. 2018, Figure 1. The labels are even under x → −x: the arc-cosine kernel of
     degree 1, the rival there, has no odd degrees above one and would be at chance otherwise.
@@ -155,8 +159,9 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
 
 
 def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²;
-    targets are (n, 2).
+    """Generate the gradient of a plane potential with two hills and two dips; targets are (n, 2).
+
+    Points are uniform in [−1, 1]².
 
     The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values
     are in ``potential``.
@@ -179,8 +184,7 @@ def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0
 
 
 def divergence_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources;
-    targets are (n, 2).
+    """Generate a flow without sources, (∂₂f, −∂₁f) for f of ``curl_free_field``; targets are (n, 2).
 
     Parameters
     ----------
@@ -212,8 +216,7 @@ def _plane_field(n_samples, rng, noise, rotate):
 
 
 def plane_potential(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the
-    plane.
+    """Return values (n,) and gradient (n, 2) of the potential of ``curl_free_field``.
 
     Parameters
     ----------
@@ -240,8 +243,9 @@ def gradient_field(
     noise: float = 0.0,
     function: Seed = None,
 ) -> Bunch:
-    """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d),
-    curl-free.
+    """Generate the gradient of a random smooth function, curl-free; targets are (n, d).
+
+    Points are uniform in [−1, 1]^d.
 
     Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random Fourier features and θ ~ N(0, I).
     Values of f are in ``potential``.
@@ -295,7 +299,7 @@ def gradient_field(
 
 
 def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35) -> Bunch:
-    """Two classes of two noisy clusters each, placed crosswise so that the classes interleave.
+    """Generate two classes of two noisy clusters each, placed crosswise.
 
     For Letarte et al. 2019, Figure 1, whose data are not published: this is our choice.
 
@@ -326,8 +330,9 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
 def toy_bands(
     n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise: float = 0.1
 ) -> Bunch:
-    """Uniform points of a square, in parallel bands along its diagonal whose classes alternate,
-    with noise across the edges.
+    """Generate uniform points of a square in diagonal bands of alternating classes.
+
+    Noise blurs the edges of the bands.
 
     For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our
     choice. A similarity that is the same in all directions cannot follow bands; one learned from

@@ -1,6 +1,4 @@
-"""Boosting: loss and accuracy per round, decision boundaries with landmarks, the loss over the
-plane of landmarks.
-"""
+"""Plots of boosting: loss and accuracy per round, decision boundaries, landmark loss."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ def plot_rounds(
     y_test: Any = None,
     axes: Any = None,
 ) -> Any:
-    """Training (and validation) loss per round and, with data, accuracy per round beside it;
-    returns the axes.
+    """Plot training (and validation) loss per round and, with data, accuracy; return the axes.
 
     Parameters
     ----------
@@ -99,8 +96,9 @@ def plot_rounds(
 def plot_boundary(
     model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200
 ) -> Any:
-    """The decision boundary of a two-class model in the plane, its data and, when given, landmarks;
-    returns the axes.
+    """Plot the decision boundary of a two-class model in the plane; return the axes.
+
+    Data and, if given, landmarks are drawn too.
     """
     ax = given_or_new(ax, size=(4.5, 4))
     # Landmarks may lie far from the data (the loss is periodic), and are left out of view there.
@@ -140,8 +138,9 @@ def plot_boundary(
 def plot_landmark_loss(
     frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
 ) -> Any:
-    """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9);
-    returns the axes.
+    """Plot the mean exp(−ỹ m(x)) over landmarks x of the plane; return the axes.
+
+    This is Eq. 9 of Gautheron et al. 2020.
     """
     ax = given_or_new(ax, size=(4.5, 4))
     columns, rows, points = plane_grid(X, n_steps, 0.08 * np.ptp(X, axis=0))
@@ -158,7 +157,7 @@ def plot_landmark_loss(
 
 
 def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.ndarray:
-    """mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
+    """Return mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
     frequencies = np.atleast_2d(frequencies)
     here, there = points @ frequencies.T, X @ frequencies.T
     similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(

@@ -1,4 +1,4 @@
-"""Vector fields in the plane: the data, the learned field, and where it flows out or turns."""
+"""Vector fields in the plane: data, learned field, divergence and curl."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,8 +13,7 @@ from ._finding import last_step, like_given
 
 @dataclass
 class VectorFieldDisplay:
-    """A learned vector field beside its data: arrows, streamlines, and a color for its divergence
-    or curl.
+    """Learned vector field beside its data: arrows, streamlines, and divergence or curl.
 
     Made by ``from_estimator``.
 
@@ -111,9 +110,7 @@ class VectorFieldDisplay:
     def plot(
         self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300
     ) -> Self:
-        """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field
-        over its background.
-        """
+        """Plot arrows of at most ``max_arrows`` data points, and streamlines of the field."""
         self.axes_ = list(
             blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1] if axes is None else axes
         )
@@ -155,8 +152,9 @@ class VectorFieldDisplay:
 
 
 def _by_differences(predict, rows, space, background):
-    """Divergence or curl of what is predicted in the plane, by differences over a thousandth of its
-    width.
+    """Return divergence or curl of predictions in the plane, by finite differences.
+
+    The step is a thousandth of the width of the plane.
     """
     slopes = np.empty((2, 2, len(rows)))  # of each output along each direction
     for b, column in enumerate(space):

@@ -1,6 +1,4 @@
-"""The margin game in the plane: the potential with its peaks, the weighted data, and the boundary
-as rounds go by.
-"""
+"""Plots of the margin game in the plane: potential, weighted data, boundary per round."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,8 +26,7 @@ def plot_potential(
     last: Any = None,
     ax: Any = None,
 ) -> Any:
-    """The Fourier potential of a signal on points of the plane, as a map over frequencies, with
-    chosen peaks on it.
+    """Plot the Fourier potential of a signal over frequencies, with chosen peaks.
 
     The map shows √v, in which low peaks stay visible.  Returns the axes.
 
@@ -75,8 +72,7 @@ def plot_potential(
 
 
 def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
-    """Points of the plane by class, the area of each proportional to its dual weight; returns the
-    axes.
+    """Plot points of the plane, with areas proportional to dual weights; return the axes.
 
     Parameters
     ----------
@@ -115,8 +111,9 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
 
 
 def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any = None) -> Any:
-    """The score of a classifier over the plane: its sign in color, its zero line, and the lines at
-    −1 and 1; returns the axes.
+    """Plot the score of a classifier over the plane, and its lines at −1, 0 and 1.
+
+    Colors show the sign of the score. Returns the axes.
 
     Parameters
     ----------
@@ -184,8 +181,7 @@ def game_evolution(
     bandwidth: float | None = None,
     random_state: Any = None,
 ) -> Any:
-    """A figure with one column for each of some rounds: weighted data, potential with the peaks so
-    far, boundary.
+    """Plot weighted data, potential and boundary of some rounds, one column per round.
 
     As Bullins et al. 2018, Figure 1a; returns the figure.
 

@@ -1,6 +1,4 @@
-"""Landmark similarities in the plane, and what a linear classifier makes of them (Letarte et al.
-2019, Figure 1).
-"""
+"""Landmark similarities in the plane, with decisions (Letarte et al. 2019, Figure 1)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,8 +13,9 @@ from ._finding import like_given, prepared, shortly, two_class_scores
 
 
 def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
-    """One row for each model: its similarities to the first landmarks over the plane, then the
-    decision it takes; returns the figure.
+    """Plot similarities to the first landmarks over the plane, and the decision of each model.
+
+    There is one row per model. Returns the figure.
 
     Parameters
     ----------

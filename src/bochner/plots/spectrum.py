@@ -1,4 +1,4 @@
-"""What a learner did to a kernel: its spectrum, weights over frequencies, and the kernel itself."""
+"""Plots of learned kernels: spectrum, weights over frequencies, kernel profile."""
 
 from typing import Any
 
@@ -16,8 +16,9 @@ _PRIOR_DRAWS = 20_000
 
 
 def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state: Any = 0) -> Any:
-    """Where the learned kernel has its mass: weights summed by the length of their frequencies,
-    beside the prior's; returns the axes.
+    """Plot weights summed by the length of their frequencies, beside the prior's.
+
+    Returns the axes.
 
     Parameters
     ----------
@@ -70,8 +71,9 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
 
 
 def plot_weights(model: Any, ax: Any = None) -> Any:
-    """Learned weights of the candidates against the length of their frequencies, relative to the
-    prior's weights; returns the axes.
+    """Plot learned weights, relative to the prior's, against the length of frequencies.
+
+    Returns the axes.
 
     The size of the kept ones shows how often they were drawn.
 
@@ -132,7 +134,7 @@ def plot_kernel_profile(
     n_directions: int = 50,
     random_state: Any = 0,
 ) -> Any:
-    """The learned kernel against distance, over random directions, beside the prior's closed form.
+    """Plot the learned kernel against distance, in random directions, beside the prior's kernel.
 
     The line is the mean over directions, the band holds nine tenths of them: a wide band means that
     the learner has found directions that matter more than others.

@@ -1,4 +1,4 @@
-"""Functions on the sphere: the harmonics that a measure uses, and the data they were chosen for."""
+"""Functions on the sphere: the harmonics of a measure, and the data."""
 
 from typing import Any
 
@@ -17,8 +17,9 @@ _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
 def plot_harmonics(
     measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None, axes: Any = None
 ) -> Any:
-    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018,
-    Figure 1c); returns the figure.
+    """Plot the heaviest harmonics of a measure on the sphere; return the figure.
+
+    This is Figure 1c of Bullins et al. 2018.
 
     Parameters
     ----------
