@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-# What every public ``rng`` and ``random_state`` accepts.
+# Types of every public ``rng`` and ``random_state``.
 Seed = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
 
 
@@ -27,8 +27,7 @@ def as_generator(seed: Any, name: str = "random_state") -> np.random.Generator:
     ):
         raise TypeError(
             f"{name} must be an integer, None, a numpy.random.Generator, SeedSequence or "
-            f"RandomState, got {seed!r}. "
-            f"Write e.g. {name}=0."
+            f"RandomState, got {seed!r}. Write e.g. {name}=0."
         )
     if isinstance(seed, int | np.integer) and seed < 0:
         raise ValueError(f"{name} must not be negative, got {seed}. Write e.g. {name}=0.")
@@ -81,8 +80,8 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
     if isinstance(value, str):
         raise ValueError(
             f"{name}={value!r} is taken from the data and none was given. Use the prior inside "
-            "SpectralFeatures, or call "
-            f"prior.resolved(X) first, or write a number, e.g. {name}=1.0."
+            "SpectralFeatures, or call prior.resolved(X) first, or write a number, e.g. "
+            f"{name}=1.0."
         )
     try:
         vector = np.asarray([] if value is None else value, dtype=np.float64)

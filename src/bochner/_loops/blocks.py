@@ -20,9 +20,7 @@ def tiles(n, size=None):
 
 def atoms_at_once(n_features):
     """Return the number of frequencies of a tile, fewer if it would exceed 64 MB."""
-    return min(
-        TILE, max(1, 2**23 // max(n_features, 1))
-    )  # blocks without a non-zero column have none
+    return min(TILE, max(1, 2**23 // max(n_features, 1)))
 
 
 class Projector:
@@ -53,11 +51,10 @@ class Projector:
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
         for atoms in tiles(len(self.frequencies), self.at_once):
-            # Dividing here, tile by tile, costs 1/1024 of the product and never copies all
-            # frequencies.
+            # Dividing tile by tile costs 1/1024 of the product, and never copies all frequencies.
             columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
             if sp.issparse(self.X):
-                columns = np.ascontiguousarray(columns)  # else scipy copies it for every row tile
+                columns = np.ascontiguousarray(columns)  # otherwise scipy copies it for every tile
             for rows in tiles(self.X.shape[0]):
                 shape = rows.stop - rows.start, atoms.stop - atoms.start
                 tile = self.buffer[: shape[0] * shape[1]].reshape(shape)
@@ -72,7 +69,7 @@ class Projector:
 
 
 def features_block(frequencies, weights, X, out=None):
-    """[√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), written into ``out`` when given."""
+    """Return [√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), in ``out`` if given."""
     from . import kernels
 
     projector = Projector(X, frequencies)
@@ -94,7 +91,7 @@ def features_block(frequencies, weights, X, out=None):
 
 
 def fourier_sums_block(frequencies, X, signal, kept_projection=None):
-    """Σ_i signal_i ⊗ (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms) in float64; no n x N array.
+    """Return Σ_i signal_i ⊗ (cos, sin)(ω_j·x_i), (n_signals, 2, n_atoms), in float64.
 
     ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for
     ``potential_gradient_block``.
@@ -141,8 +138,7 @@ def gram_block(features, X, targets=None, row_weights=None):
         root = np.sqrt(row_weights).astype(block.dtype)[:, None]
         block = block * root
         scaled_targets = None if targets is None else scaled_targets * root
-    # NumPy's product of an array with its own transpose is half of the work, and lets other threads
-    # run meanwhile.
+    # NumPy computes the product of an array with its own transpose in half the time.
     gram = np.matmul(block.T, block).astype(np.float64)
     if targets is None:
         return (gram,)

@@ -28,15 +28,12 @@ _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUND32 = np.float32(12582912.0)
 _E32 = tuple(np.float32(c) for c in _E64[:8])
 
-# Beyond this argument the exponential goes on as its tangent: convex, with a continuous gradient,
-# and finite whatever the weight of a misclassified row.  (The published objective overflows once a
-# weight passes 709.)
+# Beyond this argument the exponential is continued by its tangent: convex, with a continuous
+# gradient, and finite for all weights.  (The published objective overflows at a weight of 709.)
 TANGENT_FROM = 60.0
-# Rows of one tile of a pass: read by the first product, still in the second-level cache for the
-# second.
+# Rows of one tile, which stay in the second-level cache between two products.
 _PASS_BYTES, _FEWEST_PASS_ROWS, _MOST_PASS_ROWS = 2**18, 256, 2048
-# Shorter rows are left to BLAS, which vectorises over rows; over longer ones loops of our own are
-# up to twice as fast.
+# For longer rows our loops are up to twice as fast as BLAS.
 _LONG_ROW_BYTES = 128
 _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
@@ -55,9 +52,7 @@ def _exp_overload(x):
             shifted = x * _LOG2E32 + _ROUND32
             k = shifted - _ROUND32
             r = (x - k * _LN2_HIGH32) - k * _LN2_LOW32
-            e0, e1, e2, e3, e4, e5, e6, e7 = (
-                _E32  # once: each time that a tuple is named, all of it is built
-            )
+            e0, e1, e2, e3, e4, e5, e6, e7 = _E32  # named once: each use builds the whole tuple
             p = ((e7 * r + e6) * r + e5) * r + e4
             p = (((p * r + e3) * r + e2) * r + e1) * r + e0
             return p * same_bits(np.int32((same_bits(shifted) + np.int32(127)) << np.int32(23)))

@@ -16,13 +16,11 @@ _FLAGS: Any = {
     "error_model": "numpy",
     # No reassociation: it would move the rounding of the range reduction.
     "fastmath": {"contract", "nnan", "ninf", "nsz", "arcp"},
-    "no_cfunc_wrapper": True,  # nobody calls a kernel from C
+    "no_cfunc_wrapper": True,  # kernels are not called from C
 }
-# A sum along a row is vectorised only where additions may change their order: for kernels that sum,
-# and do not take an exponential.
+# For kernels with sums and without exponentials: additions in any order can be vectorised.
 _SUMMING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
-# What only other kernels call needs no way in from Python, which takes longer to compile than a
-# short loop.
+# Functions called only by kernels need no wrapper for Python, which takes long to compile.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _warned = False
@@ -41,12 +39,12 @@ def compiled(function: Callable | None = None, *, sums: bool = False, part: bool
     kernel = njit(**(_SUMMING if sums else _FLAGS) | (PART if part else {}))(function)
     try:
         kernel._cache = _Cache(function)
-    except RuntimeError as error:  # numba's way to say that there is no such folder
+    except RuntimeError as error:  # numba finds no folder
         _warn(error)
     return kernel
 
 
-# A folder that is gone, closed or full, and files that are torn.
+# Errors of missing, read-only or full folders, and of damaged files.
 _UNUSABLE = OSError, EOFError, UnpicklingError
 
 
@@ -105,8 +103,7 @@ def _warn(error):
         _warned = True
         warnings.warn(
             "Compiled code cannot be kept for the next process, which will compile it again for "
-            f"some seconds ({error}). Set the "
-            "environment variable NUMBA_CACHE_DIR to a folder where you, and nobody else, may "
-            "write.",
+            f"some seconds ({error}). Set the environment variable NUMBA_CACHE_DIR to a folder "
+            "where only you may write.",
             stacklevel=3,
         )

@@ -23,7 +23,7 @@ from .boosting_kernels import _LOWEST, _LOWEST32, _exp
 from .compiling import compiled
 from .intrinsics import larger, smaller
 
-# What is read of the columns for one tile stays in the second-level cache for all its rows.
+# The columns of one tile stay in the second-level cache for all its rows.
 _TILE = 1024
 
 
@@ -64,8 +64,8 @@ def product_rows(
                 stop = smaller(stop, smaller(i + 4, last))
             if stop <= start:
                 continue
-            # Four rows at a time: what is read of a column serves all of them. The last rows of a
-            # block may be fewer than four: copies of its last one are thrown away.
+            # Four rows at a time share the columns that are read. If a block ends with fewer than
+            # four rows, copies of the last one are discarded.
             i1, i2, i3 = (
                 smaller(i + 1, last - 1),
                 smaller(i + 2, last - 1),

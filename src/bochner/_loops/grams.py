@@ -16,18 +16,15 @@ from .threads import ordered_map
 
 # Beyond this t, exp(t_i) exp(−t_k) is no longer finite (or its inverse no longer a normal number).
 _WIDEST = {np.dtype(np.float32): 43.0, np.dtype(np.float64): 340.0}
-# Rows of one task, and the entries below which there is only one: a second thread wakes up in the
-# time that these take.
+# Rows of one task; up to _ALONE entries one thread computes all.
 _ROWS, _ALONE = 64, 2**16
 # From this many columns on, distances by matrix products are faster than by differences.
 _MANY_COLUMNS = 48
-# Up to so many columns a product is faster than that of BLAS.
+# Up to so many columns our product is faster than that of BLAS.
 _SKINNY = 48
-# From this many columns of two values on, these are taken apart: their product is the exponential
-# of one distance.
+# From this many binary columns on, their product is computed as the exponential of one distance.
 _TWO_VALUED = 3
-
-# Numbers of points whose scaled copies are in memory at a time.
+# Entries of Z whose scaled copies are in memory at a time.
 _LONG = 2**22
 
 GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
@@ -152,7 +149,7 @@ class ProductKernel:
         return rate_slopes, weight_slopes
 
     def _near(self, two_valued, gaps):
-        """Return the product over binary columns as a Gaussian kernel: r_j² gap_j² / 2 = −log ρ_j."""
+        """Return the product of binary columns as a Gaussian kernel: r_j² gap_j² / 2 = −log ρ_j."""
         times = self.rates[two_valued] * gaps
         if self.weights is None:
             falls = times
@@ -247,7 +244,7 @@ class RadialKernel:
 
         def halve(rows):
             own = pull[rows, : rows.stop]
-            with np.errstate(all="ignore"):  # what stands above the diagonal may be anything
+            with np.errstate(all="ignore"):  # entries above the diagonal are arbitrary
                 own *= gram[rows, : rows.stop]
                 own *= -0.5
             np.fill_diagonal(own[:, rows], 0)
@@ -293,9 +290,7 @@ class RadialKernel:
             block += left_norms[rows, None]
             block += right_norms[:stop]
             np.maximum(block, 0, out=block)
-            if (
-                symmetric
-            ):  # a row's distance from itself is zero, whatever the rounding of products says
+            if symmetric:  # remove rounding errors
                 np.fill_diagonal(block[:, rows], 0)
 
         return by_products
@@ -343,9 +338,11 @@ def skinny_product(matrix, vectors):
     if len(vectors) > _SKINNY:
         return vectors @ matrix[:size, :size]
     out, vectors = np.empty_like(vectors, order="C"), np.ascontiguousarray(vectors)
-    _on_blocks(
-        lambda rows: kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out), size, size
-    )
+
+    def fill(rows):
+        kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out)
+
+    _on_blocks(fill, size, size)
     return out
 
 
@@ -363,7 +360,7 @@ def _range(X, Z):
 
 def _powers(X, center, rates, limit):
     times = np.ascontiguousarray(((X - center) * rates).T, dtype=np.float64)
-    # In float64 also for float32 rows: rounding t before the exponential would be magnified by it.
+    # In float64 also for float32 rows: the exponential would magnify the rounding of t.
     bounded = np.clip(times, -limit, limit)
     dtype = X.dtype
     return (
@@ -390,7 +387,6 @@ def _on_blocks(work, n_rows, n_others):
     blocks = [slice(start, min(start + _ROWS, n_rows)) for start in range(0, n_rows, _ROWS)]
     if n_rows * n_others <= _ALONE:
         return [work(rows) for rows in blocks]
-    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has
-    # left.
+    # Closed explicitly: a traceback could keep the generator, and its threads, alive.
     with closing(ordered_map(work, blocks)) as results:
         return list(results)

@@ -78,7 +78,7 @@ def _sincos_overload(half_turns):
             halved = _HALF32 * nearest
             sign = _ONE32 - _FOUR32 * abs(halved - np.rint(halved))  # (-1)^nearest without integers
             u = r * r
-            s0, s1, s2, s3, s4 = _S32  # once: each time that a tuple is named, all of it is built
+            s0, s1, s2, s3, s4 = _S32  # named once: each use builds the tuple
             c0, c1, c2, c3, c4, c5 = _C32
             s = (((s4 * u + s3) * u + s2) * u + s1) * u + s0
             c = ((((c5 * u + c4) * u + c3) * u + c2) * u + c1) * u + c0

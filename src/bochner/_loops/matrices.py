@@ -19,7 +19,7 @@ _TILE = 512
 
 @cache
 def _routine(library, name):
-    from numba.extending import get_cython_function_address  # numba is loaded when it is needed
+    from numba.extending import get_cython_function_address  # imported on first use
 
     address = get_cython_function_address(f"scipy.linalg.cython_{library}", name)
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _N_ARGUMENTS[name[1:]])(address)
@@ -30,7 +30,7 @@ def _call(library, name, *arguments):
     dtype = next(given.dtype for given in arguments if isinstance(given, np.ndarray))
     real = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}[dtype]
 
-    def handed(given):
+    def pointer(given):
         if isinstance(given, np.ndarray):
             assert given.dtype == dtype
             assert given.flags.c_contiguous
@@ -39,16 +39,14 @@ def _call(library, name, *arguments):
             given = ctypes.c_int(given) if isinstance(given, int) else real(given)
         return given if isinstance(given, bytes) else ctypes.byref(given)
 
-    _routine(library, ("s" if real is ctypes.c_float else "d") + name)(*map(handed, arguments))
+    _routine(library, ("s" if real is ctypes.c_float else "d") + name)(*map(pointer, arguments))
 
 
 def symmetric_product(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return S @ columns."""
     right = np.ascontiguousarray(columns.T, dtype=lower.dtype)
-    out, (k, n) = (
-        np.zeros_like(right),
-        right.shape,
-    )  # not empty: BLAS may take nothing times NaN for NaN
+    # Zeros, since for BLAS zero times NaN of an empty array may be NaN.
+    out, (k, n) = np.zeros_like(right), right.shape
     _call("blas", "symm", _LEFT, _UPPER, n, k, 1.0, lower, n, right, n, 0.0, out, n)
     return out.T
 

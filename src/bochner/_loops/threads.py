@@ -16,17 +16,16 @@ from threading import Lock, Thread
 
 from threadpoolctl import ThreadpoolController
 
-# Seconds that a thread waits for another one that an interruption may have taken away.
+# Seconds that a thread waits for another one, which may have been interrupted.
 _LONGEST_WAIT = 5.0
-# From so many flops (20 ms of a core) on a factorization is worth waking up a second thread of
-# BLAS.
+# Smallest factorization, in flops (20 ms of a core), for which BLAS uses several threads.
 _SHARED_FLOPS = 1e9
 
 _row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 _controller = None
 _blas_lock = Lock()
-_blas_limits: list[int] = []  # of those who hold BLAS now: the smallest counts
-_blas_threads_before: list = []  # (library, its number of threads) while anybody does
+_blas_limits: list[int] = []  # of all open contexts; the smallest applies
+_blas_threads_before: list = []  # (library, its number of threads) while there are limits
 
 
 def thread_count():
@@ -36,9 +35,7 @@ def thread_count():
     """
     if (kept := _row_threads.get()) is not None:
         return kept
-    if (
-        _blas_threads_before and not _blas_limits
-    ):  # an interruption came between taking the threads and giving them back
+    if _blas_threads_before and not _blas_limits:  # the reset of a limit was interrupted
         _give_blas_threads_back()
     allowed = [library.num_threads for library in _blas_libraries()]
     return max(1, min([_core_count(), *allowed]))
@@ -50,7 +47,7 @@ def _core_count():
 
 def _blas_libraries():
     global _controller
-    if _controller is None:  # scanning the loaded libraries takes milliseconds: once is enough
+    if _controller is None:  # scanning the libraries takes milliseconds
         _controller = ThreadpoolController().select(user_api="blas")
     return _controller.lib_controllers
 
@@ -116,8 +113,7 @@ def threads_for_matrices(flops: float):
 @contextmanager
 def threads_for_rows_only():
     """Use all threads for blocks of rows, and one for BLAS, which also solves tiny problems."""
-    # A context variable is not seen by the helpers, so what a block calls in turn stays on its
-    # thread.
+    # Helpers do not see the context variable, so that functions called by a block use one thread.
     token = _row_threads.set(thread_count())
     try:
         with single_threaded_blas():
@@ -184,14 +180,12 @@ def ordered_map(function, items):
     awaited.
     """
     items = list(items)
-    # BLAS is held at one thread meanwhile, so what a block calls in turn finds one thread and asks
-    # nobody for help.
+    # BLAS has one thread meanwhile, so that functions called by a block start no helpers.
     n_threads = min(thread_count(), len(items))
     if n_threads <= 1:
         yield from map(function, items)
         return
-    # Helpers reach the function through what is left: one that wakes up when all is done must not
-    # have kept its arrays alive.
+    # Helpers get the function from the queue: one that starts late must not keep arrays alive.
     left = deque((k, partial(function, item)) for k, item in enumerate(items))
     room: SimpleQueue = SimpleQueue()
     finished: SimpleQueue = SimpleQueue()
@@ -208,7 +202,7 @@ def ordered_map(function, items):
                 except BaseException as error:
                     outcome = None, error
                 finished.put((k, *outcome))
-                del work, outcome  # not to be kept while waiting
+                del work, outcome  # free their memory while waiting
         except (Empty, IndexError):
             return
 

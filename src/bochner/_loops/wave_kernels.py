@@ -14,7 +14,7 @@ from .boosting_kernels import _exp
 from .compiling import compiled
 from .kernels import _sincos, add_fourier_sums, sincos
 
-# Half-turns of one tile while it is worked on: within the second-level cache.
+# Half-turns of one tile, which fit into the second-level cache.
 _TILE_BYTES = 2**18
 
 
@@ -262,7 +262,7 @@ def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=N
     result = np.empty((rows.shape[0], len(intercept)), dtype) if out is None else out
     directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
     if len(intercept) == 1 and len(frequencies) and not sp.issparse(X):
-        # All in one compiled call: threads that return to Python in between wait for each other.
+        # One compiled call: threads would wait for each other in Python between several calls.
         shifts, signed = (phases[:, 0] / np.pi).astype(dtype), amplitudes[:, 0].astype(dtype)
         linear = np.zeros(rows.shape[1], dtype) if slopes is None else slopes[:, 0].astype(dtype)
         wave_scores(rows, directions, shifts, signed, linear, dtype(intercept[0]), result[:, 0])

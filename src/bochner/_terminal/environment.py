@@ -15,12 +15,12 @@ from threadpoolctl import threadpool_info
 from .._loops.compiling import cache_place
 from .._loops.threads import thread_count
 
-# What changes results or speed; these hold numbers, not paths.
+# Variables that change results or speed; they hold numbers, not paths.
 _NUMBERS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
     *("NUMBA_DISABLE_JIT", "NUMBA_CPU_NAME", "SCIPY_ARRAY_API"),
 )
-# These hold paths: only whether they are set is told.
+# Variables that hold paths, which are not shown.
 _PLACES = ("BOCHNER_DATA", "BOCHNER_TABLES", "BOCHNER_CACHE", "NUMBA_CACHE_DIR")
 
 
@@ -45,11 +45,11 @@ def _processor() -> str:
 
 def versions(packages: Any) -> dict[str, str]:
     """Return the versions of the packages that are installed."""
-    found = {}
+    installed = {}
     for package in packages:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            installed[package] = version(package)
+    return installed
 
 
 def requirements() -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def environment() -> dict[str, Any]:
 
     try:
         declared = requirements()
-    except PackageNotFoundError:  # run from its sources, never installed
+    except PackageNotFoundError:  # run from its sources
         declared = {}
     installed = versions({package for packages in declared.values() for package in packages})
     blas = [

@@ -7,8 +7,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-# Who wants to know of each step by its description, and says True to stop; threads of their own
-# tell nobody.
+# Called with the description of each step of this thread; returns True to stop.
 _listener: ContextVar[Callable[[str], bool] | None] = ContextVar("listener", default=None)
 
 
@@ -28,8 +27,7 @@ def step_done(description: str) -> bool:
     return listener is not None and listener(description)
 
 
-# The bar that is drawn: there is one at most, and what goes on inside its stages only adds words to
-# it.
+# The bar on the screen, at most one; work inside its stages only changes its description.
 _shown: list[Any] = []
 
 
@@ -61,9 +59,7 @@ def track(
         yield from items
         return
     with bar as progress:
-        task = progress.add_task(
-            description, total=total
-        )  # without a total rich would count to 100
+        task = progress.add_task(description, total=total)  # rich's default total is 100
         for item in progress.track(items, total=total, task_id=task):
             yield item
             if status is not None:

@@ -19,8 +19,8 @@ def cell_number(cell: Any) -> Any:
 def cell_text(cell: Any) -> str:
     """Return a cell of a summary's table as a short text.
 
-    >>> cell_text({"mean": 97.125, "std": 0.51, "n": 20}), cell_text(3), cell_text(0.00123456), cell_text(None)
-    ('97.12 ± 0.51', '3', '0.001235', '–')
+    >>> cell_text({"mean": 97.125, "std": 0.51, "n": 20}), cell_text(3), cell_text(None)
+    ('97.12 ± 0.51', '3', '–')
     """
     if cell is None:
         return "–"

@@ -89,7 +89,7 @@ def load(name: str) -> Bunch:
 
     ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255;
     ``"breast"`` is scikit-learn's breast cancer set with +1 for benign. With BOCHNER_OFFLINE set,
-    OpenML is never asked.
+    OpenML is never used.
 
     Parameters
     ----------
@@ -116,12 +116,15 @@ def load(name: str) -> Bunch:
     }
     if (place := where(name)) in readers:
         return readers[place](name)
-    raise DatasetNotFound(_not_at_hand(name) + ".")
+    raise DatasetNotFound(_not_available(name) + ".")
 
 
-def _not_at_hand(name: str) -> str:
+def _not_available(name: str) -> str:
     folder = os.environ.get("BOCHNER_DATA")
-    return f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is {folder!r} now)"
+    return (
+        f"Data set {name!r} is not available: set BOCHNER_DATA to a folder that holds {name}.npz "
+        f"(it is {folder!r} now)"
+    )
 
 
 def _file(name: str) -> Path | None:
@@ -201,7 +204,7 @@ def _from_sklearn(name: str) -> Bunch:
 
 
 def _mnist_pair(low: int, high: int) -> Bunch:
-    """Return all images of two digits in MNIST's order, first the lower (−1), then the higher (+1)."""
+    """Return all images of two digits in MNIST's order: first the lower (−1), then the other."""
     mnist = load("mnist")
     rows = np.concatenate(
         [np.flatnonzero(mnist.target == low), np.flatnonzero(mnist.target == high)]
@@ -229,9 +232,8 @@ def _from_openml(name: str) -> Bunch:
     if not path.is_file():
         if os.environ.get("BOCHNER_OFFLINE"):
             raise DatasetNotFound(
-                f"{_not_at_hand(name)}. OpenML has it, but was not asked because BOCHNER_OFFLINE "
-                "is set; "
-                "`bochner reproduce --download` asks it."
+                f"{_not_available(name)}. OpenML has it, but BOCHNER_OFFLINE is set; "
+                "`bochner reproduce --download` downloads it."
             )
         _write(path, _fetched(name, entry, copy))
     return _read(path, source)
@@ -247,7 +249,7 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
         )
     except Exception as error:
         raise DatasetNotFound(
-            f"{_not_at_hand(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
+            f"{_not_available(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
             f"({type(error).__name__}: {error})."
         ) from error
     X = np.asarray(found.data, dtype=np.float64)[:, copy.dropped_columns :]

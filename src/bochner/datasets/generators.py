@@ -8,8 +8,7 @@ from sklearn.utils import Bunch, gen_batches
 
 from .._checks import Seed, as_generator, check_count, check_positive
 
-# Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the
-# other.
+# Centers and signs of the bumps of the plane potential: two hills and two dips.
 _BUMPS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
 _BUMP_SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 _BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − center‖²)
@@ -137,7 +136,7 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
     φ is the azimuth and θ the polar angle.
 
     For Bullins et al. 2018, Figure 1. The labels are even under x → −x: the arc-cosine kernel of
-    degree 1, the rival there, has no odd degrees above one and would be at chance otherwise.
+    degree 1, the baseline there, has no odd degrees above one and would be at chance otherwise.
 
     Parameters
     ----------
@@ -184,7 +183,7 @@ def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0
 
 
 def divergence_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """Generate a flow without sources, (∂₂f, −∂₁f) for f of ``curl_free_field``; targets are (n, 2).
+    """Generate a flow without sources, (∂₂f, −∂₁f) for f of ``curl_free_field``.
 
     Parameters
     ----------
@@ -287,9 +286,7 @@ def gradient_field(
     cosine, sine = function.standard_normal((2, n_components)) / np.sqrt(n_components)
     X = rng.uniform(-1, 1, (n_samples, n_features))
     potential, field = np.empty(n_samples), np.empty_like(X)
-    for rows in gen_batches(
-        n_samples, 4096
-    ):  # the phases of a million rows would not fit in memory
+    for rows in gen_batches(n_samples, 4096):  # to limit the memory of the phases
         cos, sin = (wave(X[rows] @ frequencies.T) for wave in (np.cos, np.sin))
         potential[rows] = cos @ cosine + sin @ sine
         field[rows] = (cos * sine - sin * cosine) @ frequencies

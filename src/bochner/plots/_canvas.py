@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colors, told apart by all eyes and in print; of two classes the first is blue, the
-# second orange.
+# Okabe and Ito's colors, safe for color-blind readers: first class blue, second orange.
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
 
 

@@ -47,8 +47,7 @@ def like_given(X: Any, points: np.ndarray) -> Any:
 
 def two_class_scores(model: Any, points: Any, drawn: str) -> np.ndarray:
     """Return the score of the second of two classes, zero if both are equally likely."""
-    # Whether a model has the one or the other may depend on its parameters: scikit-learn itself
-    # asks like this.
+    # The methods of a model may depend on its parameters.
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(points))
     elif hasattr(model, "predict_proba"):

@@ -43,7 +43,8 @@ def plot_rounds(
     >>> from sklearn.datasets import make_moons
     >>> from bochner import FourierBoostingClassifier
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> left, right = plot_rounds(FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y), X, y)
+    >>> model = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y)
+    >>> left, right = plot_rounds(model, X, y)
     >>> left.get_ylabel(), right.get_ylabel()
     ('mean loss', 'accuracy')
     """
@@ -62,8 +63,8 @@ def plot_rounds(
     left.plot(np.arange(1, len(losses) + 1), losses, color=BLUE, label="training")
     validation = model.validation_loss_ if isinstance(model, FourierBooster) else []
     if len(validation):
-        look = {"color": ORANGE, "linestyle": "--", "label": "validation"}
-        left.plot(np.arange(1, len(validation) + 1), validation, **look)
+        style = {"color": ORANGE, "linestyle": "--", "label": "validation"}
+        left.plot(np.arange(1, len(validation) + 1), validation, **style)
         kept = {"color": "black", "linewidth": 0.8, "linestyle": ":", "label": "rounds kept"}
         left.axvline(model.n_rounds_, **kept)
     epochs = len(validation) > len(losses)
@@ -101,7 +102,7 @@ def plot_boundary(
     Data and, if given, landmarks are drawn too.
     """
     ax = given_or_new(ax, size=(4.5, 4))
-    # Landmarks may lie far from the data (the loss is periodic), and are left out of view there.
+    # Landmarks may lie far from the data (the loss is periodic), outside of the axes.
     margin = (0.08 if landmarks is None else 0.4) * np.ptp(X, axis=0)
     columns, rows, points = plane_grid(X, n_steps, margin)
     scores = two_class_scores(model, points, "plot_boundary").reshape(len(rows), len(columns))
@@ -119,8 +120,8 @@ def plot_boundary(
     if scores.min() < 0 < scores.max():
         ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
     for label, color, marker in zip(np.unique(y), (BLUE, ORANGE), "os"):
-        look = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
-        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **look)
+        style = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
+        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **style)
     if landmarks is not None:
         ax.scatter(
             landmarks[:, 0],

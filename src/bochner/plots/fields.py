@@ -129,15 +129,15 @@ class VectorFieldDisplay:
         )
         left.set_title("data")
         if self.color is not None:
-            # Signed quantities are centered at zero, so that white means none.
+            # Signed quantities are centered at zero, which is white.
             signed = self.background != "speed"
-            # Not to the ends of the colors, where black lines on them could not be seen.
+            # Not to the ends of the colors, on which black lines could not be seen.
             limit = 1.4 * max(float(np.abs(self.color).max()), 1e-12)
-            look = (
+            style = (
                 {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
             )
             sides = np.moveaxis(self.grid, -1, 0)
-            image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **look)
+            image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **style)
             self.figure_.colorbar(image, ax=right, label=self.background)
         lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
         field = np.moveaxis(self.field, -1, 0)

@@ -135,13 +135,14 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> from bochner.datasets import windmill
-    >>> disc, measure = windmill(100, 0), Gaussian(gamma=5.0).sample(20, 2, np.random.default_rng(0))
+    >>> disc = windmill(100, 0)
+    >>> measure = Gaussian(gamma=5.0).sample(20, 2, np.random.default_rng(0))
     >>> plot_boundary(measure, disc.data, disc.target).get_aspect()
     1.0
     """
     given, X = X, plane_points(X)
     ax = given_or_new(ax)
-    # A twentieth of the unit disc that the game is played on, and as much of any other plane.
+    # A twentieth of the unit disc, or of the range of the points.
     x_axis, y_axis, mesh = plane_grid(X, 201, 0.025 * np.ptp(X, axis=0))
     if isinstance(model, FourierMeasure):
         dual = make_dual("hinge", Labels.of(y, len(X)), C)
@@ -165,8 +166,13 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
         ax.set_aspect("equal")
     elif y is not None:
         for label, color, marker in zip(model.classes_, (BLUE, ORANGE), "o^"):
-            look = {"marker": marker, "edgecolors": "white", "linewidths": 0.4, "label": str(label)}
-            ax.scatter(*X[np.asarray(y) == label].T, s=16, color=color, **look)
+            style = {
+                "marker": marker,
+                "edgecolors": "white",
+                "linewidths": 0.4,
+                "label": str(label),
+            }
+            ax.scatter(*X[np.asarray(y) == label].T, s=16, color=color, **style)
         ax.legend()
     return ax
 
@@ -207,7 +213,10 @@ def game_evolution(
     >>> from bochner import Gaussian, MarginGame
     >>> from bochner.datasets import windmill
     >>> disc = windmill(100, 0)
-    >>> figure = game_evolution(MarginGame(n_rounds=2), Gaussian(gamma=20.0), disc.data, disc.target, rounds=(1, 2), random_state=0)
+    >>> game, prior = MarginGame(n_rounds=2), Gaussian(gamma=20.0)
+    >>> figure = game_evolution(
+    ...     game, prior, disc.data, disc.target, rounds=(1, 2), random_state=0
+    ... )
     >>> len(figure.axes)
     6
     """
@@ -246,6 +255,6 @@ def game_evolution(
         axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")
     ):
         axis.set_ylabel(name)
-    look = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
-    axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **look)
+    style = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
+    axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **style)
     return fig

@@ -11,7 +11,7 @@ from ..measures.fourier import FourierMeasure
 from ._canvas import BLUE, GRAY, given_or_new
 from ._finding import last_step, shortly
 
-# Draws of the prior that its spectrum is drawn from.
+# Frequencies drawn for the spectrum of the prior.
 _PRIOR_DRAWS = 20_000
 
 
@@ -30,13 +30,14 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
         Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer
         are left out.
     random_state : None, int, RandomState or Generator, default 0
-        For the draws that the prior's spectrum is taken from.
+        For the frequencies of the prior's spectrum.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from bochner import JointDescent
-    >>> features = SpectralFeatures(learner=JointDescent(n_epochs=3), n_components=20, random_state=0)
+    >>> learner = JointDescent(n_epochs=3)
+    >>> features = SpectralFeatures(learner=learner, n_components=20, random_state=0)
     >>> features = features.fit(*load_iris(return_X_y=True))
     >>> [text.get_text() for text in plot_spectrum(features).get_legend().get_texts()]
     ['prior', 'learned']
@@ -46,7 +47,7 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     measure, rng = features.measure_, as_generator(random_state)
     drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
     own, prior = (np.linalg.norm(some.frequencies, axis=1) for some in (measure, drawn))
-    # Heavy tails have no end that could be drawn.
+    # The ends of heavy tails are not drawn.
     bins = np.linspace(
         0, 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior)), n_bins + 1
     )
@@ -59,8 +60,8 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
         label="prior",
     )
     learned = "sampled" if features.learner is None else "learned"
-    look = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
-    ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **look)
+    style = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
+    ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **style)
     ax.set(
         xlabel="length of the frequency ‖ω‖",
         ylabel="share of the kernel's mass",
@@ -89,7 +90,10 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     >>> from sklearn.datasets import load_iris
     >>> from bochner import PacBayes
     >>> X, y = load_iris(return_X_y=True)
-    >>> plot_weights(SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0).fit(X, y)).get_yscale()
+    >>> features = SpectralFeatures(
+    ...     learner=PacBayes(), n_candidates=200, n_components=20, random_state=0
+    ... )
+    >>> plot_weights(features.fit(X, y)).get_yscale()
     'log'
     """
     features = _features(model, "plot_weights")
@@ -104,8 +108,7 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     prior = features.candidates_.weights
     ratios = features.learned_.weights / prior
     kept, times = np.unique(features.selected_, return_counts=True)
-    # Weights below this are zero to the eye; on a logarithmic axis they would squeeze all others
-    # together.
+    # Smaller weights are clipped: a logarithmic axis would squeeze all others together.
     floor = max(ratios.max() * 1e-6, 1e-12)
     ax.scatter(
         norms,
@@ -158,7 +161,9 @@ def plot_kernel_profile(
     >>> from sklearn.datasets import load_iris
     >>> from bochner import PacBayes
     >>> X, y = load_iris(return_X_y=True)
-    >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(
+    ...     learner=PacBayes(), n_candidates=200, n_components=20, random_state=0
+    ... ).fit(X, y)
     >>> len(plot_kernel_profile(features, n_directions=5).lines)
     3
     """

@@ -10,7 +10,7 @@ from ..measures.harmonic import HarmonicMeasure
 from ._canvas import blank, class_colors
 from ._finding import last_step, shortly
 
-# Below the upper edge, which a title above a sphere would cross.
+# Height of titles, below the upper edge.
 _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
 
 
@@ -85,7 +85,7 @@ def _harmonics(model):
 def _draw_points(panel, X, y):
     if X.shape[1] != 3:
         raise ValueError(f"The sphere is drawn in three dimensions; X has {X.shape[1]} features.")
-    # Points on the far side would shine through: keep those that face the reader.
+    # Points on the far side would shine through.
     elevation, azimuth = np.deg2rad(25), np.deg2rad(35)
     towards = [
         np.cos(elevation) * np.cos(azimuth),
