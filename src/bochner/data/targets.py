@@ -141,8 +141,7 @@ class TargetSimilarity(Target):
 class Labels(Target):
     """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.
 
-    ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want
-    of a word.
+    ``guessed`` is true for integers that were read as labels without being declared as such.
     """
 
     classes: np.ndarray

@@ -71,7 +71,7 @@ def _draw_curve(axis, values, effect):
         "alpha": 0.4,
         "markersize": 5,
     }
-    axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # where the rows are
+    axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # values of the rows
 
 
 def _draw_bars(axis, values, effect):

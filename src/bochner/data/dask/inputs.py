@@ -79,8 +79,6 @@ def remote_array(X: Any) -> Any:
     """Return a Dask array or frame as an array whose partitions have known lengths.
 
     Unknown lengths are computed by the workers, in one pass.
-
-    Lengths that nobody knows are asked of the workers, in one pass.
     """
     import dask.array as da
 
