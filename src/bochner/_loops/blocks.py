@@ -111,11 +111,9 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
 def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projection=None):
     """Return Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) in float64.
 
-    The shape is (n_atoms, n_features).
-
-    ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over *all* rows; twice the result is the
-    gradient of Σ_k s_k |û_k|². ``kept_projection`` (from ``fourier_sums_block``) spares the
-    projection, and is overwritten.
+    The shape is (n_atoms, n_features). ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over
+    *all* rows; twice the result is the gradient of Σ_k s_k |û_k|². ``kept_projection`` (from
+    ``fourier_sums_block``) spares the projection, and is overwritten.
     """
     from . import kernels
 

@@ -96,9 +96,7 @@ def exponential(x, out):
 def exponential_pull(turns, signal, counts, phase, losses):
     """Compute losses = h e(−ỹ cos θ) and turns = h ỹ sin θ e'(−ỹ cos θ), θ = π (turns − phase).
 
-    e is exp, continued by its tangent.
-
-    h ``counts``; where it is one, all is as without it, to the last bit.
+    e is exp, continued by its tangent. h ``counts``; ones give the same bits as no counts.
     """
     for i in range(turns.shape[0]):
         lowest, highest = _bounds(turns[i])
@@ -182,10 +180,8 @@ def exponential_pass(rows, signal, counts, direction, phase, gradient):
 def phase_losses(turns, signal, counts, phases, sums):
     """Add Σ_i h_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) to sums[:, k].
 
-    The derivatives are in the phase angle, for all phases at once.
-
-    The loop runs over phases, side by side in the registers: cos(a − b) from cos a, sin a needs no
-    further sine.
+    The derivatives are in the phase angle, for all phases at once. The loop runs over phases, side
+    by side in the registers: cos(a − b) from cos a, sin a needs no further sine.
     """
     n_phases = phases.shape[0]
     cosines = np.empty(n_phases, turns.dtype)

@@ -10,11 +10,11 @@ Every factor is a_j + b_j κ(|t_i − t_k|), where κ(t) = e⁻ᵗ, e⁻ᵗ (1 +
 Where one loop serves several orders, κ(t) = e⁻ᵗ (1 + c t + q t²), and −t κ'(t) = e⁻ᵗ t (1 − c + (c
 − 2q) t + q t²).
 
-A first fit waits for these to be compiled, and most of that time goes by the number of statements.
-So loops stand in one function (LLVM would optimize the body of a function once for itself, and
-again where it is called), and go over ``range``s of unsigned numbers instead of slices: these can
-neither be negative, which keeps LLVM from vectorizing, nor take as long to compile as a slice does.
-See ``kernels.py`` for the other rules that such kernels follow.
+A first fit compiles these kernels, in a time proportional to the number of statements. So loops are
+in one function (LLVM would optimize a function once for itself, and again in its callers), and run
+over ``range``s of unsigned numbers instead of slices: these are never negative, which would keep
+LLVM from vectorizing, and compile faster than slices. See ``kernels.py`` for the other rules of
+such kernels.
 """
 
 import numpy as np
@@ -48,12 +48,11 @@ def product_rows(
 ):
     """Compute out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last.
 
-    Equal to, and much faster than, a loop over columns j.
-
-    Unless ``fresh``, what is in ``out`` is multiplied by it. ``spare`` is room for three rows.
-    ``third`` is 1/3 for order 2, and None for the others: few fits need the loop of order 2, and
-    without a number it is not compiled. ``symmetric``: only k <= i is wanted; of what lies right of
-    the diagonal at most three columns are filled, none beyond k = last − 1.
+    Equal to, and much faster than, a loop over columns j. Unless ``fresh``, ``out`` is multiplied
+    by it. ``spare`` is a buffer of three rows. ``third`` is 1/3 for order 2, and None for
+    the others: few fits need the loop of order 2, and without a number it is not compiled.
+    ``symmetric``: only k <= i is needed; right of the diagonal at most three columns are filled,
+    none beyond k = last − 1.
     """
     n_others = out.shape[1]
     one = out.dtype.type(1)
@@ -140,10 +139,8 @@ def product_slopes(
 ):
     """Add Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last to the sums.
 
-    ``pull`` becomes pull ∘ K.
-
-    ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to
-    divide by. ``third`` as in ``product_rows``.
+    ``pull`` becomes pull ∘ K. ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose
+    slope −K t_j has nothing to divide by. ``third`` as in ``product_rows``.
     """
     zero, one, c = pull.dtype.type(0), pull.dtype.type(1), pull.dtype.type(smaller(order, 1))
     for start in range(0, last, _TILE):
@@ -243,10 +240,8 @@ def squared_distance_rows(times, other_times, first, last, symmetric, spare, out
 def profile_rows(out, order, first, last, symmetric):
     """Replace squared distances s by the kernel for first <= i < last.
 
-    It is exp(−s/2) for ``order`` None, else the Matérn kernel at t = √s.
-
-    Up to the diagonal where the matrix is ``symmetric``. As None has a type of its own, each of the
-    two loops is compiled when it is needed.
+    It is exp(−s/2) for ``order`` None, else the Matérn kernel at t = √s. A ``symmetric`` matrix is
+    filled up to the diagonal. As None has a type of its own, each loop is compiled when needed.
     """
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     for i in range(first, last):
@@ -270,9 +265,8 @@ def profile_rows(out, order, first, last, symmetric):
 def matern_slope_rows(squares, order, first, last, pull):
     """Multiply pull by ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last.
 
-    The diagonal is set to zero.
-
-    For order 0 the slope is infinite at s = 0, where it meets differences of zero: zero is put.
+    The diagonal is set to zero. For order 0 the slope is infinite at s = 0, where it is
+    multiplied by zero: it is set to zero.
     """
     lowest, tiny = (
         pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST),

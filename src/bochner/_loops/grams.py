@@ -267,7 +267,7 @@ class RadialKernel:
     def _squares(self, X, Z):
         """Return a function that adds squared distances of X and Z to rows of a matrix of zeros.
 
-        Where Z is X, only up to the diagonal.
+        If Z is X, only up to the diagonal.
         """
         symmetric = Z is X
         center = X.mean(axis=0, dtype=np.float64)  # products of centered rows cancel less

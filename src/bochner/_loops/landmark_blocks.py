@@ -8,11 +8,10 @@ from .blocks import Projector, atoms_at_once
 def landmark_block(frequencies, phases, weights, X, out):
     """Return ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]).
 
-    The shape is (n_rows, n_variants · n_landmarks).
-
-    ``frequencies`` is (n_landmarks, D, n_features), ``phases`` in radians, ``weights`` one or more
-    sets (n_variants, n_landmarks, D). One matrix product and one cosine per frequency and row, on
-    tiles that hold whole landmarks; equal to, and much faster than, a loop over landmarks.
+    The shape is (n_rows, n_variants · n_landmarks). ``frequencies`` is (n_landmarks, D,
+    n_features), ``phases`` in radians, ``weights`` one or more sets (n_variants, n_landmarks, D).
+    One matrix product and one cosine per frequency and row, on tiles that hold whole landmarks;
+    equal to, and much faster than, a loop over landmarks.
     """
     from . import landmark_kernels
 

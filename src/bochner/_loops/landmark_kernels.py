@@ -18,9 +18,8 @@ def _dot(left, right):
 def landmark_similarities(projection, phases, weights, out):
     """Compute out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])).
 
-    The arrays are those of a tile of whole landmarks.
-
-    Several sets v of weights on the same frequencies cost one cosine all together.
+    The arrays are those of a tile of whole landmarks. Several sets v of weights on the same
+    frequencies cost one cosine all together.
     """
     n_rows = projection.shape[0]
     n_variants, n_landmarks, n_atoms = weights.shape

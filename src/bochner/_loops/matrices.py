@@ -1,10 +1,8 @@
 """In-place matrix operations, all C-ordered: products, inverses and triangular systems.
 
-Of symmetric matrices only the lower half is used.
-
-BLAS and LAPACK are called by address: ctypes gives up Python's lock meanwhile, which SciPy's own
-wrappers keep, so that several threads can each work on a matrix. A C-ordered array is its transpose
-to Fortran, and its lower half the upper one there.
+Of symmetric matrices only the lower half is used. BLAS and LAPACK are called by address: ctypes
+releases Python's lock, unlike SciPy's wrappers, so that several threads can each work on a matrix.
+To Fortran a C-ordered array is its transpose, and its lower half the upper one.
 """
 
 import ctypes

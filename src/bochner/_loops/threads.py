@@ -63,9 +63,6 @@ def at_most_threads(n_threads: int | None):
 
     BLAS has one number of threads for the whole program: the smallest number of several
     simultaneous fits applies to all.
-
-    BLAS has one number of threads for the whole program: of several fits at once the smallest
-    number counts for all.
     """
     if n_threads is None:
         yield

@@ -173,10 +173,8 @@ def adam_step(
 ):  # fmt: skip
     """Update θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place.
 
-    The gradient is g + penalties θ.
-
-    m̂ = mean_scale · m and √v̂ = root_scale · √v are the running means of g and g² with Adam's bias
-    corrections.
+    The gradient is g + penalties θ. m̂ = mean_scale · m and √v̂ = root_scale · √v are the running
+    means of g and g² with Adam's bias corrections.
     """
     one = vector.dtype.type(1)
     tiny = vector.dtype.type(1e-8)

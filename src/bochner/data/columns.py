@@ -50,10 +50,9 @@ def column_kind(column: Any) -> str:
 def categorical_places(wish: Any, table: Any) -> set[int]:
     """Return the places of the categorical columns.
 
-    These are the columns of text in a frame, and those that ``wish`` lists.
-
-    ``wish`` is "from_dtype", or a list of names or places, or a mask of one truth value per column.
-    A listed value that is a column's name means that column, also if it is an integer.
+    These are the columns of text in a frame, and those that ``wish`` lists. ``wish`` is
+    "from_dtype", or a list of names or places, or a mask of one truth value per column. A listed
+    value that is a column's name means that column, also if it is an integer.
     """
     names = column_names(table)
     places = {

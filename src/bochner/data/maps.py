@@ -79,8 +79,6 @@ def release_pages(array, rows):
     """Release the resident pages of a memory-mapped block; its content stays in the file.
 
     Without this, the pages of a file larger than memory count as ours until the system runs short.
-
-    Without this the pages of a file larger than memory count as ours until the system runs short.
     """
     owner = _mapped_owner(array)
     # Copy-on-write maps (mode "c") hold changes that are not in the file.

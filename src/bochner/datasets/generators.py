@@ -17,16 +17,15 @@ _BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − 
 def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bunch:
     """Generate two rolled-up arms with n/2 points each, with noise.
 
-    One arm is (t cos t, t sin t), labelled −1, the other is 0.9 times that, labelled +1.
-
-    Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
+    One arm is (t cos t, t sin t), labelled −1, the other is 0.9 times that, labelled +1. Gautheron
+    et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Points, n/2 of each class.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.4
         Standard deviation of the noise.
 
@@ -49,16 +48,14 @@ def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bun
 def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> Bunch:
     """Generate four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles.
 
-    Labels alternate from −1.
-
-    Gautheron et al. 2020, Figure 5; the noise grows with the radius.
+    Labels alternate from −1. Gautheron et al. 2020, Figure 5; the noise grows with the radius.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Points, n/4 on each ring.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.07
         Standard deviation of the noise, in units of the radius.
 
@@ -86,7 +83,7 @@ def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
 
     Examples
     --------
@@ -112,7 +109,7 @@ def windmill(
     n_samples : int, default 2000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     arms : int, default 3
         Arms of each class.
     twist : float, default 0.0
@@ -133,17 +130,16 @@ def windmill(
 def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
     """Generate uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ).
 
-    φ is the azimuth and θ the polar angle.
-
-    For Bullins et al. 2018, Figure 1. The labels are even under x → −x: the arc-cosine kernel of
-    degree 1, the baseline there, has no odd degrees above one and would be at chance otherwise.
+    φ is the azimuth and θ the polar angle. For Bullins et al. 2018, Figure 1. The labels are even
+    under x → −x: the arc-cosine kernel of degree 1, the baseline there, has no odd degrees above
+    one and would be at chance otherwise.
 
     Parameters
     ----------
     n_samples : int, default 2000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
 
     Examples
     --------
@@ -160,17 +156,15 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
 def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
     """Generate the gradient of a plane potential with two hills and two dips; targets are (n, 2).
 
-    Points are uniform in [−1, 1]².
-
-    The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values
-    are in ``potential``.
+    Points are uniform in [−1, 1]². The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus
+    and (0, ±½) minus; its values are in ``potential``.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
 
@@ -190,7 +184,7 @@ def divergence_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: flo
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
 
@@ -244,17 +238,15 @@ def gradient_field(
 ) -> Bunch:
     """Generate the gradient of a random smooth function, curl-free; targets are (n, d).
 
-    Points are uniform in [−1, 1]^d.
-
-    Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random Fourier features and θ ~ N(0, I).
-    Values of f are in ``potential``.
+    Points are uniform in [−1, 1]^d. Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random
+    Fourier features and θ ~ N(0, I). Values of f are in ``potential``.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     n_features : int, default 5
         d, the dimension.
     length_scale : float, default 0.4
@@ -264,7 +256,7 @@ def gradient_field(
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
     function : Generator, int or None, default None
-        Where f is drawn from; None: from ``rng``. With a seed of its own it is the same function at
+        Generator or seed of f; None uses ``rng``. With a seed of its own it is the same function at
         other points.
 
     Examples
@@ -305,7 +297,7 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
     n_samples : int, default 200
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.35
         Standard deviation of each cluster.
 
@@ -329,18 +321,16 @@ def toy_bands(
 ) -> Bunch:
     """Generate uniform points of a square in diagonal bands of alternating classes.
 
-    Noise blurs the edges of the bands.
-
-    For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our
-    choice. A similarity that is the same in all directions cannot follow bands; one learned from
-    frequencies can.
+    Noise blurs the edges of the bands. For Letarte et al. 2019, Figure 4, "another toy dataset"
+    which is not published: this is our choice. A similarity that is the same in all directions
+    cannot follow bands; one learned from frequencies can.
 
     Parameters
     ----------
     n_samples : int, default 200
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     n_bands : int, default 4
         Bands of equal width between two opposite corners of [−1, 1]², each holding as many points
         as the others.

@@ -36,7 +36,7 @@ def plot_rounds(
     y_test : array (n_samples,), default None
         Their labels.
     axes : matplotlib axes, default None
-        Where to draw, one or two of them; None makes a figure.
+        One or two axes to draw on; None creates a figure.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def plot_potential(
     last : FourierMeasure, default None
         The newest ones, drawn larger.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
     weights : array (n_samples,)
         Their dual weights.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
     C : float, default 1.0
         Weight of the loss; for a measure only.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def game_evolution(
     learner : MarginGame
         Played on two classes.
     prior : SpectralPrior
-        Where its search starts.
+        Prior of the starting points of its search.
     X : array (n_samples, 2)
         Points of the plane.
     y : array (n_samples,)

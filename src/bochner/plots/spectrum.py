@@ -25,7 +25,7 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     model : a fitted SpectralFeatures, or a pipeline that ends with one
         With any learner, or none.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
     n_bins : int, default 30
         Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer
         are left out.
@@ -74,16 +74,14 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
 def plot_weights(model: Any, ax: Any = None) -> Any:
     """Plot learned weights, relative to the prior's, against the length of frequencies.
 
-    Returns the axes.
-
-    The size of the kept ones shows how often they were drawn.
+    Returns the axes. The size of the kept ones shows how often they were drawn.
 
     Parameters
     ----------
     model : a fitted SpectralFeatures with a learner by alignment, or a pipeline that ends with one
         Other learners move frequencies: see ``plot_spectrum``.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
@@ -148,9 +146,9 @@ def plot_kernel_profile(
         With any learner, or none; learners by alignment also have the prior's own sample to compare
         with.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
     largest_distance : float, default None
-        Where the curves end; None: where the prior's kernel has long fallen.
+        End of the curves; None ends where the prior's kernel is negligible.
     n_directions : int, default 50
         Random directions.
     random_state : None, int, RandomState or Generator, default 0

@@ -32,7 +32,7 @@ def plot_harmonics(
     y : array (n_samples,), default None
         Their labels.
     axes : sequence of 3-D matplotlib axes, default None
-        Where to draw, one for each panel; None makes a figure.
+        Axes to draw on, one per panel; None creates a figure.
 
     Examples
     --------
