@@ -69,8 +69,7 @@ def categorical_places(wish: Any, table: Any) -> set[int]:
         if len(wish) != len(names):
             raise ValueError(
                 f"categorical_features is a mask of {len(wish)} truth values, but there are "
-                f"{len(names)} columns. "
-                "Write one truth value for each column, or a list of names."
+                f"{len(names)} columns. Write one truth value for each column, or a list of names."
             )
         return places | set(np.flatnonzero(wish).tolist())
     by_name = {name: j for j, name in enumerate(names)}
@@ -78,8 +77,7 @@ def categorical_places(wish: Any, table: Any) -> set[int]:
     if unknown:
         raise ValueError(
             f"categorical_features lists {', '.join(map(repr, unknown))}, but there is no such "
-            "column. "
-            f"The columns are {', '.join(map(repr, names))}."
+            f"column. The columns are {', '.join(map(repr, names))}."
         )
     return places | {by_name[name] if name in by_name else int(name) for name in wish}
 

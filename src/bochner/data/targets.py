@@ -296,13 +296,7 @@ class Values(Target):
         return self.rows.shape[0]
 
     @classmethod
-    def of(
-        cls,
-        y: Any,
-        n_rows: int | None = None,
-        *,
-        owner: str = "This learner",
-    ) -> Self:
+    def of(cls, y: Any, n_rows: int | None = None, *, owner: str = "This learner") -> Self:
         """Read y as finite numbers, one column per output."""
         y = as_values(owner, given_target(y, n_rows, owner))
         if y.ndim > 2:

@@ -9,14 +9,7 @@ import numpy as np
 
 from .._loops.arrays import as_dense
 from .checks import check_weights
-from .repetitions import (
-    FEW_ROWS,
-    EqualRows,
-    different,
-    draw_held_out,
-    equal_rows,
-    target_columns,
-)
+from .repetitions import FEW_ROWS, EqualRows, different, draw_held_out, equal_rows, target_columns
 from .rows import LocalRows, Rows
 from .targets import Labels, Target, Values
 

@@ -144,8 +144,7 @@ def _from_file(name: str) -> Bunch:
     ):
         raise ValueError(
             f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of "
-            f"{name!r} is "
-            f"{expected[:12]}…. Fetch the file again."
+            f"{name!r} is {expected[:12]}…. Fetch the file again."
         )
     return _read(path, source=f"{path.name} of the data folder")
 
@@ -256,9 +255,8 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
     if X.shape != entry.shape:
         raise ValueError(
             f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must "
-            f"have {entry.shape}: "
-            "it is not the data set of the paper. Set BOCHNER_DATA to a folder that holds "
-            f"{name}.npz."
+            f"have {entry.shape}: it is not the data set of the paper. Set BOCHNER_DATA to a "
+            f"folder that holds {name}.npz."
         )
     labels = np.asarray(found.target, dtype=str)
     class_names, target = np.unique(labels, return_inverse=True)

@@ -78,8 +78,7 @@ class VectorFieldDisplay:
         if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(
                 f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of "
-                f"shape {y.shape}. Plot two of its "
-                "coordinates yourself from estimator.predict."
+                f"shape {y.shape}. Plot two of its coordinates yourself from estimator.predict."
             )
         sides = [np.linspace(X[:, column].min(), X[:, column].max(), n_grid) for column in space]
         grid = np.stack(np.meshgrid(*sides), axis=-1)

@@ -207,7 +207,6 @@ def _features(model, drawn):
     if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
             f"{drawn} draws frequencies, and the measure of {shortly(features)} is a "
-            f"{type(features.measure_).__name__}; "
-            "of harmonics, draw plot_harmonics."
+            f"{type(features.measure_).__name__}; of harmonics, draw plot_harmonics."
         )
     return features
