@@ -116,10 +116,7 @@ def potential_and_gradient(
     """
     rows = as_rows(X)
     kept = []
-    if (
-        rows.is_local
-        and len(rows) * len(measure) * np.dtype(rows.dtype).itemsize <= _KEPT_PROJECTION_BYTES
-    ):
+    if rows.can_keep(len(measure) * np.dtype(rows.dtype).itemsize, _KEPT_PROJECTION_BYTES):
         kept = [np.empty((len(rows), len(measure)), rows.dtype)]
     sums = rows.sum(Block(fourier_sums_block, measure.frequencies), signal, *kept)
     pull = Block(potential_gradient_block, measure.frequencies, _signed(sums, signs))

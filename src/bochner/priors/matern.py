@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
+from sklearn.base import clone
 
 from .._checks import check_positive
 from .._estimator import keyword_only_from
@@ -69,6 +70,10 @@ class Matern(RadialPrior):
         return RadialKernel(
             np.sqrt(2 * self.nu) / self._lengths(n_features), MATERN_ORDERS[self.nu]
         )
+
+    def with_rates(self, rates, weights):
+        """Return a copy with these rates 1 / ℓ of the columns; there are no weights."""
+        return clone(self).set_params(length_scale=1 / rates)
 
 
 def _large_order_logarithm(nu, z):

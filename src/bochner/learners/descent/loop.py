@@ -17,7 +17,7 @@ import numpy as np
 from ..._loops.lazy import waves as kernels
 from ..._loops.threads import threads_for_rows_only
 from ..._terminal.progress import track
-from ...data import BatchPlan, LocalRows, Rows
+from ...data import BatchPlan, Rows
 from ...expansions.waves import Expansion
 from ...losses import Loss
 from .gradients import BatchGradient, Standardization, WaveParameters
@@ -190,15 +190,14 @@ class _Steps:
 
 
 def _standardized(rows, standardization, dtype):
-    """The same rows and what is still to be done to them: nothing where they fit into memory a
-    second time.
-    """
-    if not rows.in_memory or len(rows) * rows.n_features * dtype.itemsize > _STANDARDIZED_BYTES:
+    """Return rows and the standardization that is left to do: none if the rows fit into memory."""
+
+    # The kernel of the batches, so that rows in memory and in files have the same digits.
+    def write(plain, out):
+        shift, scale = standardization.shift, standardization.scale
+        kernels.standardized_rows(plain, np.arange(len(plain)), shift, scale, out)
+
+    ready = rows.converted(write, dtype, _STANDARDIZED_BYTES)
+    if ready is None:
         return rows, standardization
-    plain = np.ascontiguousarray(rows.source, dtype=rows.dtype)
-    ready = np.empty(plain.shape, dtype)
-    # By the kernel of the batches, so that rows in memory and elsewhere have the same digits.
-    kernels.standardized_rows(
-        plain, np.arange(len(plain)), standardization.shift, standardization.scale, ready
-    )
-    return LocalRows(ready), Standardization.none(rows.n_features)
+    return ready, Standardization.none(rows.n_features)

@@ -70,10 +70,7 @@ class HarmonicPeaks(PeakSearch):
 
 def keeps_basis(rows: Rows, max_degree: int) -> bool:
     """Return True if the harmonics of all rows are small enough to be kept in memory."""
-    return (
-        rows.is_local
-        and 8 * basis_size(rows.n_features, max_degree) * len(rows) <= _KEPT_BASIS_BYTES
-    )
+    return rows.can_keep(8 * basis_size(rows.n_features, max_degree), _KEPT_BASIS_BYTES)
 
 
 class BoundHarmonics(ExhaustiveSearch):
