@@ -265,7 +265,7 @@ MUTANTS: list[Mutant] = [
         "unit/learners/test_margin_game.py unit/learners/test_duals.py "
         "unit/bounds/test_margin_bounds.py",
         {
-            "game-local-search": ("plays = concatenate([search.find(signal, rng, 1), learned])", "plays = learned"),
+            "game-local-search": ("plays = concatenate([self.search.find(signal, self.rng, 1), learned])", "plays = learned"),
             "game-lower-curvature": ("largest_potential + 2 * curvature", "largest_potential + "
                                                                           "curvature"),
             "game-upper-norm": (

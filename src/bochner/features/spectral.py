@@ -32,12 +32,13 @@ _LEAST_DISTINCT, _FEW_ATOMS = 0.75, 2
 
 
 def _learns_by_sums(estimator):
+    """Return True if there is no learner or it has ``learn_from_sums``; else raise an error."""
     learner = estimator.learner
-    if learner is None or isinstance(learner, AlignmentLearner):
+    if learner is None or hasattr(learner, "learn_from_sums"):
         return True
     raise AttributeError(
-        f"{type(learner).__name__} reads the rows more than once and cannot learn in parts; "
-        "call fit on all rows."
+        f"{type(learner).__name__} has no method learn_from_sums and cannot learn in parts; call "
+        "fit on all rows."
     )
 
 
@@ -172,7 +173,7 @@ class SpectralFeatures(FeatureMap):
         candidates, rng = self._start(data)
         if self.learner is None:
             self.measure_ = candidates
-        elif isinstance(self.learner, AlignmentLearner):
+        elif hasattr(self.learner, "learn_from_sums"):
             self.candidates_ = candidates
             self.sums_ = alignment_sums(candidates, data.rows, data.target, data.weights)
             self._use_sums()
@@ -276,10 +277,11 @@ class SpectralFeatures(FeatureMap):
         """
         check_is_fitted(self)
         check_choice(of, "of", ("selected", "learned"))
-        if not hasattr(self, "sums_"):
+        if not hasattr(self, "sums_") or not hasattr(self.learner, "bound"):
             raise TypeError(
-                f"alignment_bound needs a learner by alignment, got learner={self.learner!r}. "
-                "Write e.g. SpectralFeatures(learner=PacBayes())."
+                "alignment_bound needs a learner by alignment, with the methods learn_from_sums "
+                f"and bound, got learner={self.learner!r}. Write e.g. "
+                "SpectralFeatures(learner=PacBayes())."
             )
         weights = self.report_.weights
         if of == "selected":
