@@ -195,7 +195,7 @@ MUTANTS: list[Mutant] = [
         {
             "loss-trace": ("0.5 - (energy - trace) / (2 * n_pairs)", "0.5 - energy / (2 * n_pairs)"),
             "loss-pairs": ("n_samples * (n_samples - 1)", "n_samples**2"),
-            "loss-classes": ("return 2 * np.sum(self.sums**2", "return np.sum(self.sums**2"),
+            "loss-classes": ("energy = 2 * np.sum(self.sums**2", "energy = np.sum(self.sums**2"),
             "loss-gradient": ("2 * rows.sum(pull", "rows.sum(pull"),
             "loss-values-scale": ("max(self.high[0] - mean, mean - self.low[0])", "self.high[0] - "
                                                                                   "mean"),
@@ -216,8 +216,8 @@ MUTANTS: list[Mutant] = [
                 "mass, t = prior_weights.sum(), beta * n_samples",
             ),
             "pac-bayes-bound-t": (
-                "np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt",
-                "np.sqrt",
+                "return beta * np.sqrt(report.n_samples)",
+                "return np.sqrt(report.n_samples)",
             ),
         },
     ),
@@ -773,8 +773,8 @@ MUTANTS: list[Mutant] = [
                 "        image += shift[at]\n",
             ),
             "systems-linear-columns": (
-                " + (self.X * self.linear) @ self.X[rows].T",
-                " - (self.X * self.linear) @ self.X[rows].T",
+                " + (self.X * self.linear) @ some.T",
+                " - (self.X * self.linear) @ some.T",
             ),
         },
     ),
