@@ -94,7 +94,8 @@ class LandmarkFeatures(FeatureMap):
     >>> from sklearn.svm import LinearSVC
     >>> from bochner import Gaussian
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> model = make_pipeline(LandmarkFeatures(Gaussian(2.0), n_landmarks=20, random_state=0), LinearSVC())
+    >>> landmarks = LandmarkFeatures(Gaussian(2.0), n_landmarks=20, random_state=0)
+    >>> model = make_pipeline(landmarks, LinearSVC())
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
     """
@@ -143,7 +144,9 @@ class LandmarkFeatures(FeatureMap):
         self._by_label = isinstance(target, Labels)
         # True if the candidates for landmarks depend on labels or on duplicate rows.
         self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < len(data)
-        self.landmark_labels_ = target.decode(chosen.targets) if self._by_label else chosen.targets
+        self.landmark_labels_ = chosen.targets
+        if isinstance(target, Labels):
+            self.landmark_labels_ = target.decode(chosen.targets)
         if self.similarity != "exact":
             self._fit_similarities(rows, target, chosen, rng, weights, n_samples)
 

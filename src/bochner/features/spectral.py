@@ -140,14 +140,16 @@ class SpectralFeatures(FeatureMap):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = make_pipeline(SpectralFeatures(n_components=50, random_state=0), LogisticRegression(C=30, max_iter=1000))
+    >>> features = SpectralFeatures(n_components=50, random_state=0)
+    >>> model = make_pipeline(features, LogisticRegression(C=30, max_iter=1000))
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
 
     Learn from batches, each of which is read once:
 
     >>> from bochner import Gaussian, PacBayes
-    >>> features = SpectralFeatures(Gaussian(gamma=0.5), PacBayes(), n_candidates=500, n_components=20, random_state=0)
+    >>> sizes = {"n_candidates": 500, "n_components": 20}
+    >>> features = SpectralFeatures(Gaussian(gamma=0.5), PacBayes(), **sizes, random_state=0)
     >>> for rows in (slice(0, 60), slice(60, 150)):
     ...     _ = features.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
     >>> features.transform(X).shape
@@ -245,7 +247,7 @@ class SpectralFeatures(FeatureMap):
 
         >>> from sklearn.datasets import load_iris
         >>> from bochner import PacBayes
-        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0)
+        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0)
         >>> features = features.fit(*load_iris(return_X_y=True))
         >>> features.relearned(PacBayes(beta=10.0), n_components=8).measure_.n_columns
         16

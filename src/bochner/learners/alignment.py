@@ -8,7 +8,8 @@ The alignment loss of a frequency (Letarte et al. 2019, Eq. 9) averages over pai
 but with Λ = U diag(s) Uᵀ it only needs the Fourier sums û_k = Σ_i U_ik exp(i ω·x_i) (their
 Propositions 7 and 8):
 
-.. math:: \hat L(\omega) = \frac12 - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
+.. math:: \hat L(\omega) = \frac12
+    - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
 """
 
 from __future__ import annotations
@@ -170,7 +171,8 @@ def alignment_losses_and_gradient(
     --------
     >>> import numpy as np
     >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
-    >>> losses, gradient = alignment_losses_and_gradient(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> losses, gradient = alignment_losses_and_gradient(measure, X, [0, 1, 0])
     >>> losses.round(3), gradient.shape
     (array([0.667, 0.   ]), (2, 1))
     """
@@ -262,7 +264,7 @@ class AlignmentSums(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LabelSums(AlignmentSums):
-    """Fourier sums ẑ_c of each class; Σ_k s_k |û_k|² = 2 Σ_c |ẑ_c|² − |Σ_c ẑ_c|² (Proposition 8)."""
+    """Fourier sums ẑ_c of each class; Σ_k s_k |û_k|² = 2 Σ_c |ẑ_c|² − |Σ_c ẑ_c|²."""
 
     classes: np.ndarray
 

@@ -29,7 +29,7 @@ class Learned:
     >>> import numpy as np
     >>> from bochner import Gaussian, PacBayes
     >>> X = np.random.default_rng(0).normal(size=(50, 1))
-    >>> learned = PacBayes().learn(Gaussian().sample(5, 1, np.random.default_rng(0)), X, X[:, 0] > 0)
+    >>> learned = PacBayes().learn(Gaussian().sample(5, 1, rng=0), X, X[:, 0] > 0)
     >>> type(learned).__name__, len(learned.measure)
     ('Learned', 5)
     """
@@ -52,11 +52,12 @@ class Learner(BaseEstimator, ABC):
     >>> from bochner import FourierMeasure
     >>> class Halved(Learner):
     ...     def _learn(self, measure, rows, target, rng, weights):
-    ...         return Learned(FourierMeasure(measure.frequencies / 2, measure.weights), report=None)
+    ...         return Learned(FourierMeasure(measure.frequencies / 2, measure.weights), None)
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> measure = Gaussian().sample(5, 1, np.random.default_rng(0))
-    >>> bool(np.all(Halved().learn(measure, np.eye(3)[:, :1], [0, 1, 1]).measure.frequencies == measure.frequencies / 2))
+    >>> learned = Halved().learn(measure, np.eye(3)[:, :1], [0, 1, 1])
+    >>> bool(np.all(learned.measure.frequencies == measure.frequencies / 2))
     True
     """
 

@@ -119,7 +119,8 @@ class Evidence(BaseEstimator):
     >>> from bochner import Anova
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 5))
-    >>> prior = Evidence().learn_prior(Anova(), X, np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=300), rng)
+    >>> y = np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=300)
+    >>> prior = Evidence().learn_prior(Anova(), X, y, rng)
     >>> int(np.argmax(prior.weight))
     1
     """

@@ -19,9 +19,8 @@ def divergence_ball_weights(
 
     .. math:: D_\mu(Q \| P) = \sum_m P_m (Q_m / P_m)^\mu - 1
 
-    P ``prior_weights`` (its mass is kept), any ``mu`` > 1. With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m /
-    τ)_+^{1/(μ−1)} for one number τ, found by bisection: the divergence falls from its maximum to 0
-    as τ grows.
+    With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m / τ)_+^{1/(μ−1)} for one number
+    τ, found by bisection: the divergence falls from its maximum to 0 as τ grows.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ def divergence_ball_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> divergence_ball_weights(np.array([0.25, 0.25, 0.25, 0.25]), np.array([0.0, 1.0, 2.0, 3.0]), radius=0.1).round(3)
+    >>> divergence_ball_weights(np.full(4, 0.25), np.arange(4.0), radius=0.1).round(3)
     array([0.144, 0.215, 0.285, 0.356])
     """
     prior_weights, scores = _aligned(prior_weights, scores)
@@ -109,7 +108,9 @@ class OptimalAlignment(AlignmentLearner):
     >>> from sklearn.datasets import load_iris
     >>> from bochner import SpectralFeatures
     >>> X, y = load_iris(return_X_y=True)
-    >>> features = SpectralFeatures(learner=OptimalAlignment(radius=0.5), n_candidates=200, n_components=20, random_state=0).fit(X, y)
+    >>> sizes = {"n_candidates": 200, "n_components": 20}
+    >>> features = SpectralFeatures(learner=OptimalAlignment(radius=0.5), **sizes, random_state=0)
+    >>> features = features.fit(X, y)
     >>> features.transform(X).shape
     (150, 40)
     """

@@ -44,7 +44,8 @@ class AlignmentReport:
     --------
     >>> import numpy as np
     >>> half = np.full(2, 0.5)
-    >>> report = AlignmentReport(np.array([0.2, 0.4]), half, np.array([1.0, 0.0]), 100, tradeoff=1.0)
+    >>> losses, weights = np.array([0.2, 0.4]), np.array([1.0, 0.0])
+    >>> report = AlignmentReport(losses, half, weights, 100, tradeoff=1.0)
     >>> float(report.empirical(report.weights)), round(float(report.empirical(half)), 3)
     (0.2, 0.3)
     >>> report
@@ -96,7 +97,9 @@ class AlignmentLearner(Learner):
     ...         weights = prior_weights.sum() * best / best.sum(axis=-1, keepdims=True)
     ...         return AlignmentReport(losses, prior_weights, weights, n_samples, tradeoff=None)
     >>> X = np.random.default_rng(0).normal(size=(50, 1))
-    >>> features = SpectralFeatures(Gaussian(), OnlyTheBest(), n_candidates=30, n_components=1, random_state=0).fit(X, X[:, 0] > 0)
+    >>> sizes = {"n_candidates": 30, "n_components": 1}
+    >>> features = SpectralFeatures(Gaussian(), OnlyTheBest(), **sizes, random_state=0)
+    >>> features = features.fit(X, X[:, 0] > 0)
     >>> bool(features.report_.losses[features.selected_[0]] == features.report_.losses.min())
     True
     """

@@ -39,10 +39,10 @@ class CenteredRows:
     @classmethod
     def of(cls, source: Any, statistics: RidgeStatistics, fit_intercept: bool) -> CenteredRows:
         """Return rows around the means of these sums."""
-        means = statistics.feature_mean, statistics.target_mean
+        features, targets = statistics.feature_mean, statistics.target_mean
         if fit_intercept:
-            return cls(source, *means, 1 / statistics.weight)
-        return cls(source, *map(np.zeros_like, means), 0.0)
+            return cls(source, features, targets, 1 / statistics.weight)
+        return cls(source, np.zeros_like(features), np.zeros_like(targets), 0.0)
 
     def __call__(self, X: Any) -> np.ndarray:
         features = as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False)

@@ -38,8 +38,8 @@ class Eigen(Solver):
     >>> import numpy as np
     >>> from bochner import SpectralRidge
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(solver=Eigen(), alpha=[1e-3, 1e-2, 1.0], random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> model.alpha_
+    >>> model = SpectralRidge(solver=Eigen(), alpha=[1e-3, 1e-2, 1.0], random_state=0)
+    >>> model.fit(X, np.sin(X[:, 0])).alpha_
     0.001
     """
 
@@ -143,7 +143,7 @@ class EigenFactorization(Factorization):
         return data.signals if left_out is None else [*data.signals, left_out]
 
     def generalized_errors(self, alphas: np.ndarray, sums: RidgeStatistics) -> np.ndarray:
-        """Return the generalized cross-validation error mean r² / (1 − mean leverage)², from sums."""
+        """Return the generalized cross-validation errors mean r² / (1 − mean leverage)²."""
         errors = np.full(len(alphas), np.inf)
         for number, alpha in enumerate(alphas):
             inverse = self.system.inverse(self.outputs.penalties(alpha))

@@ -308,7 +308,7 @@ def _weighted_gram(basis, weights):
 
 
 def _factor(matrix, share):
-    """Return the lower Cholesky factor of a matrix, with ``share`` or more added to its diagonal."""
+    """Return the lower Cholesky factor, with ``share`` or more added to the diagonal."""
     step = np.trace(matrix) / len(matrix) * np.eye(len(matrix))
     while not factorize(triangle := matrix + share * step):
         if not share < 1:  # more than rounding

@@ -69,8 +69,8 @@ class ConjugateGradient(IterativeSolver):
     >>> import numpy as np
     >>> from bochner import SpectralRidge
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(solver=ConjugateGradient(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    >>> model = SpectralRidge(solver=ConjugateGradient(), alpha=0.01, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
     True
     """
 
@@ -214,8 +214,8 @@ class StochasticGradient(Solver):
     >>> import numpy as np
     >>> from bochner import SpectralRidge
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(solver=StochasticGradient(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.9)
+    >>> model = SpectralRidge(solver=StochasticGradient(), alpha=0.01, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9)
     True
     """
 

@@ -23,8 +23,9 @@ _TILE_ENTRIES = 2**22
 class DecoupledOutputs:
     """Outputs of a decomposable kernel k A, A = Q diag(t) Qᵀ, which decouple after a turn by Q.
 
-    A ridge α becomes α / t. The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein equation (Brault et al.
-    2016, Eq. 12); turned by Q it is one ridge for each output, all of the same M = ΦᵀΦ.
+    A ridge α becomes α / t. The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein
+    equation (Brault et al. 2016, Eq. 12); turned by Q it is one ridge for each output, all of the
+    same M = ΦᵀΦ.
     """
 
     vectors: np.ndarray
@@ -95,8 +96,8 @@ class DecoupledOutputs:
 class CoupledOutputs:
     """Outputs of any operator-valued measure: z are the parameters θ of f = Ψ(x) θ.
 
-    Leverages are matrices. The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ), so M = contract ∘ (φᵀφ) ∘
-    expand follows from the Gram matrix of the *scalar* features.
+    Leverages are matrices. The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ),
+    so M = contract ∘ (φᵀφ) ∘ expand follows from the Gram matrix of the *scalar* features.
     """
 
     measure: OperatorMeasure

@@ -116,8 +116,9 @@ class RidgeStatistics:
         products in float64, which halves the time.
         """
         block = Block(_sums_block, features, shift, whole_gram, tiled, row_bytes=8 * len(shift))
-        *sums, weight = data.rows.sum(block, *data.signals)
-        return cls(*sums, float(weight), shift, tiled and whole_gram)
+        sums = dict(zip(_SUMMED, data.rows.sum(block, *data.signals), strict=True))
+        sums["weight"] = float(sums["weight"])
+        return cls(**sums, shift=shift, tiled=tiled and whole_gram)
 
     def __add__(self, other: RidgeStatistics) -> RidgeStatistics:
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}

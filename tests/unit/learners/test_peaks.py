@@ -181,7 +181,7 @@ def test_candidates_are_searched_exhaustively(seed):
 
 
 def test_candidates_have_the_automatic_penalty_of_the_other_searches(seed):
-    """0.3 d/n, at most 0.03, times ‖ω‖²/R² with R² = 1.5 median ‖ω‖², from heights of at most one."""
+    """0.3 d/n, at most 0.03, times ‖ω‖²/R², R² = 1.5 median ‖ω‖², from heights of at most one."""
     X, signal, _, rng = planted(100, 2, seed)
     start = Gaussian(gamma=1.0).sample(30, 2, rng)
     norms = np.sum(start.frequencies**2, axis=1)

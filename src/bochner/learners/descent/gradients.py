@@ -180,7 +180,7 @@ class _Chunk:
         )
 
     def compute(self, source, picked, targets, weights):
-        """Return Σ_i w_i ℓ_i (or 0) of ``source[picked]``; write Σ_i w_i ∂ℓ_i/∂θ to ``gradient``."""
+        """Return Σ_i w_i ℓ_i (or 0) of ``source[picked]``; write the gradient to ``gradient``."""
         n_rows, parameters = len(picked), self.parameters
         weights = self.ones[:n_rows] if weights is None else weights
         rows, turns = self.rows[:n_rows], self.turns[:n_rows]

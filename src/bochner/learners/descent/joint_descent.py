@@ -117,7 +117,7 @@ class JointDescent(Learner):
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(ridge_start(moved, rows, loss, targets, rng, weights))
         size = np.median(np.abs(moved.frequencies)) / 0.6745 or 1.0  # a robust standard deviation
-        # Rates and penalty are those of a wave of mean weight; features of heavier waves are larger.
+        # Rates and penalty are those of a wave of mean weight.
         shares = (measure.weights / (np.mean(measure.weights) or 1.0))[:, None]
         head_rate = self.amplitude_rate * np.sqrt(50 / max(len(measure), 50))
         held = np.divide(self.penalty, shares, out=np.zeros_like(shares), where=shares > 0)

@@ -26,8 +26,8 @@ class HarmonicChain(PeakSearch):
     r"""Spherical harmonics found by a Markov chain with limit λ(ℓ, m) ∝ exp(β v(ℓ, m)).
 
     Bullins et al. 2018, Appendix A.3, propose such a chain to emulate Langevin dynamics, and then
-    evaluate all harmonics, as ``HarmonicPeaks`` does. Here a walker at degree ℓ proposes one of the degrees ℓ − 1, ℓ, ℓ + 1
-    and a harmonic of it, and accepts it with probability
+    evaluate all harmonics, as ``HarmonicPeaks`` does. Here a walker at degree ℓ proposes one of the
+    degrees ℓ − 1, ℓ, ℓ + 1 and a harmonic of it, and accepts it with probability
 
     .. math:: \min\bigl(1,\; e^{\beta (v' - v)}\, N(d, \ell') / N(d, \ell)\bigr)
 
@@ -60,8 +60,8 @@ class HarmonicChain(PeakSearch):
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
     >>> game = MarginGame(n_rounds=10, peaks=HarmonicChain(max_degree=8))
-    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
-    >>> bool(measure.indices[:, 0].max() <= 8)
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
+    >>> bool(features.measure_.indices[:, 0].max() <= 8)
     True
     """
 

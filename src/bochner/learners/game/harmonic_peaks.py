@@ -29,7 +29,7 @@ _KEPT_BASIS_BYTES = 2**27
 
 @keyword_only_from("0.4", old_order=("max_degree", "mode", "top"))
 class HarmonicPeaks(PeakSearch):
-    """The best spherical harmonics up to ``max_degree``, for points on the unit sphere.
+    """Exhaustive search for spherical harmonics up to ``max_degree``, for points on the sphere.
 
     See Bullins et al. 2018, Appendix A.3.
 
@@ -49,8 +49,8 @@ class HarmonicPeaks(PeakSearch):
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
     >>> game = MarginGame(n_rounds=10, peaks=HarmonicPeaks(max_degree=8))
-    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
-    >>> bool(measure.indices[:, 0].max() <= 8)
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
+    >>> bool(features.measure_.indices[:, 0].max() <= 8)
     True
     """
 

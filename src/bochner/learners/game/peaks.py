@@ -292,7 +292,8 @@ class AscentPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=5, peaks=AscentPeaks(n_walkers=10)), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=5, peaks=AscentPeaks(n_walkers=10))
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (5, 2)
     """
@@ -323,7 +324,8 @@ class AscentPeaks(FourierPeaks):
 class LangevinPeaks(FourierPeaks):
     """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z; returns the best point of all trajectories.
 
-    See Bullins et al. 2018, Algorithm 1. The paper prints the noise scale as √(2ξ/ζ), which grows as the step ζ shrinks.
+    See Bullins et al. 2018, Algorithm 1. The paper prints the noise scale as √(2ξ/ζ), which grows
+    as the step ζ shrinks.
 
     Parameters
     ----------
@@ -350,7 +352,8 @@ class LangevinPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=20, n_steps=5)), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=20, n_steps=5))
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (2, 2)
     """
@@ -411,7 +414,8 @@ class QuasiNewtonPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=QuasiNewtonPeaks(n_walkers=4, n_steps=10)), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=2, peaks=QuasiNewtonPeaks(n_walkers=4, n_steps=10))
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (2, 2)
     """
@@ -425,7 +429,7 @@ class QuasiNewtonPeaks(FourierPeaks):
 
 @keyword_only_from("0.4", old_order=("top", "penalty"))
 class CandidatePeaks(PeakSearch):
-    """The best of the atoms that the learner was given, usually draws from a prior.
+    """Exhaustive search among the atoms of the learner's measure, usually draws from a prior.
 
     Every candidate is evaluated, so the certificate of the game on these atoms is exact. In many
     dimensions the best of some random frequencies is far below a peak.
@@ -442,7 +446,8 @@ class CandidatePeaks(PeakSearch):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=20, peaks=CandidatePeaks()), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=20, peaks=CandidatePeaks())
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.report_.certificate.exact
     True
     """
