@@ -195,7 +195,7 @@ MUTANTS: list[Mutant] = [
         {
             "loss-trace": ("0.5 - (energy - trace) / (2 * n_pairs)", "0.5 - energy / (2 * n_pairs)"),
             "loss-pairs": ("n_samples * (n_samples - 1)", "n_samples**2"),
-            "loss-classes": ("return 2 * np.sum(self.sums**2", "return np.sum(self.sums**2"),
+            "loss-classes": ("energy = 2 * np.sum(self.sums**2", "energy = np.sum(self.sums**2"),
             "loss-gradient": ("2 * rows.sum(pull", "rows.sum(pull"),
             "loss-values-scale": ("max(self.high[0] - mean, mean - self.low[0])", "self.high[0] - "
                                                                                   "mean"),
@@ -216,8 +216,8 @@ MUTANTS: list[Mutant] = [
                 "mass, t = prior_weights.sum(), beta * n_samples",
             ),
             "pac-bayes-bound-t": (
-                "np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt",
-                "np.sqrt",
+                "return beta * np.sqrt(report.n_samples)",
+                "return np.sqrt(report.n_samples)",
             ),
         },
     ),
@@ -265,7 +265,7 @@ MUTANTS: list[Mutant] = [
         "unit/learners/test_margin_game.py unit/learners/test_duals.py "
         "unit/bounds/test_margin_bounds.py",
         {
-            "game-local-search": ("plays = concatenate([search.find(signal, rng, 1), learned])", "plays = learned"),
+            "game-local-search": ("plays = concatenate([self.search.find(signal, self.rng, 1), learned])", "plays = learned"),
             "game-lower-curvature": ("largest_potential + 2 * curvature", "largest_potential + "
                                                                           "curvature"),
             "game-upper-norm": (
@@ -773,8 +773,8 @@ MUTANTS: list[Mutant] = [
                 "        image += shift[at]\n",
             ),
             "systems-linear-columns": (
-                " + (self.X * self.linear) @ self.X[rows].T",
-                " - (self.X * self.linear) @ self.X[rows].T",
+                " + (self.X * self.linear) @ some.T",
+                " - (self.X * self.linear) @ some.T",
             ),
         },
     ),

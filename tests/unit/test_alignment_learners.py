@@ -87,7 +87,7 @@ def test_the_bound_of_pac_bayes_is_theorem_3_at_its_own_t(beta, n_tried, problem
 
 
 def test_the_bound_of_optimal_alignment_is_theorem_4_at_its_radius(problem):
-    """The divergence that it is allowed is the one that it spends: (ρ + 1)^{1/μ} (1/(2nδ))^{1−1/μ}."""
+    """The divergence of the weights is the radius: (ρ + 1)^{1/μ} (1/(2nδ))^{1−1/μ}."""
     measure, X, y = problem
     learner = OptimalAlignment(radius=0.5, mu=1.7)
     learned = learner.learn(measure, X, y)

@@ -25,6 +25,7 @@ from bochner import (
 )
 from bochner.data.targets import Labels, Values
 from bochner.learners.evidence import _NegativeEvidence, shrinkage
+from bochner.priors.base import RadialPrior
 
 FAMILIES = [
     Anova(),
@@ -52,7 +53,7 @@ def problem(prior, n=40, d=3, n_outputs=2, weighted=False):
 
 
 def definition(objective, theta):
-    """The objective of the class docstring with explicit inverses and determinants; only for tests."""
+    """The objective of the class docstring, with explicit inverses and determinants."""
     X, Y = objective.X, objective.Y
     d = X.shape[1]
     n = np.sum(1 / objective.noise_shares)
@@ -447,3 +448,47 @@ def test_counts_of_refining_are_checked(name):
         Evidence(**{name: -1}).learn(
             Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator()
         )
+
+
+class Ridged(RadialPrior):
+    """exp(−r²/2) as a prior of the user, with the two methods that Evidence needs."""
+
+    def __init__(self, length_scale=1.0):
+        self.length_scale = length_scale
+
+    def _profile(self, squared_distances):
+        return np.exp(-squared_distances / 2)
+
+    def with_rates(self, rates, weights):
+        return Ridged(1 / rates)
+
+
+class RidgedWithSlopes(Ridged):
+    def with_rates(self, rates, weights):
+        return RidgedWithSlopes(1 / rates)
+
+    def gram_slopes(self, X, gram, pull):
+        pull = np.tril(pull) + np.tril(pull, -1).T
+        kernel = self.kernel(X)
+        differences = (X[:, None] - X) / self.length_scale
+        return -np.einsum("ik,ikj->j", pull * kernel, differences**2), None
+
+
+def test_a_prior_of_your_own_learns_what_the_same_prior_of_ours_learns():
+    rng = generator()
+    X = rng.normal(size=(80, 3))
+    y = np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=80)
+    own = Evidence().learn(RidgedWithSlopes(), X, y, generator())
+    ours = Evidence().learn(Gaussian(), X, y, generator())
+    assert own.objective == pytest.approx(ours.objective, abs=1e-4)
+    np.testing.assert_allclose(
+        1 / own.prior.length_scale**2 / 2, ours.prior.gamma, rtol=0.1, atol=1e-3
+    )
+
+
+def test_missing_methods_are_named():
+    X, y = generator().normal(size=(20, 2)), np.arange(20.0)
+    with pytest.raises(TypeError, match="own method with_rates"):
+        Evidence().learn(Cauchy(), X, y, generator())
+    with pytest.raises(TypeError, match="own method gram_slopes"):
+        Evidence().learn(Ridged(), X, y, generator())

@@ -335,7 +335,7 @@ def test_whole_numbers_of_many_levels_are_values_and_the_user_is_told():
 
 
 def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
-    """A small batch of 26 letters looks like values by itself, and whole values look like labels."""
+    """A small batch of 26 letters would be read as values, and whole values as labels."""
     rng = np.random.default_rng(0)
     letters = np.arange(320) % 26
     rows = rng.normal(size=(320, 3))

@@ -114,7 +114,7 @@ def test_value_gradient_and_hessian_are_those_of_the_objective(name, constant, m
         shift = 1e-5 * np.eye(problem.n_unknowns)[k]
         numeric = (problem.at(place + shift).gradient - problem.at(place - shift).gradient) / 2e-5
         np.testing.assert_allclose(whole[k], numeric, rtol=1e-4, atol=1e-4 * np.abs(whole).max())
-    monkeypatch.setattr(convex, "_MOST_UNKNOWNS", 0)
+    monkeypatch.setattr(convex, "MOST_UNKNOWNS", 0)
     np.testing.assert_allclose(problem.at(place).curvature, np.diag(reached.curvature), rtol=1e-10)
     by_passes = problem.step(problem.at(place), progress=0.0)
     monkeypatch.undo()
@@ -322,7 +322,7 @@ def test_targets_and_weights_here_and_there_give_one_model(case, monkeypatch):
     alone bring 1e-8.)
     """
     (model, y), limit = ON_A_CLUSTER[case[0]], case[1]
-    monkeypatch.setattr(convex, "_MOST_UNKNOWNS", limit)
+    monkeypatch.setattr(convex, "MOST_UNKNOWNS", limit)
     weights = np.arange(70) % 4 / 3
     model.set_params(n_components=5, random_state=0)
     expected = model.fit(X, y, weights)

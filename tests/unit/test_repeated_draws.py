@@ -1,4 +1,4 @@
-"""Concentrated weights: the effective number of atoms, and a warning when drawn frequencies repeat."""
+"""Concentrated weights: the effective number of atoms, and a warning if draws repeat."""
 
 import warnings
 

@@ -182,6 +182,17 @@ class Rows(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no batches for a descent.")
 
+    def can_keep(self, row_bytes: int, limit: int) -> bool:
+        """Return True if so many bytes per row, at most ``limit`` in all, may be kept in memory."""
+        return False
+
+    def converted(self, write: Callable, dtype: Any, limit: int) -> Any:
+        """Return rows of this dtype that ``write(array, out)`` fills, made once.
+
+        None if the rows are not in memory or the result would have more than ``limit`` bytes.
+        """
+        return None
+
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
         """Return numbers of at most ``n_rows`` evenly spaced rows of positive weight."""
         if weights is None:
@@ -293,6 +304,16 @@ class LocalRows(Rows):
 
     def epochs(self, plan, excluded, *signals):
         return partial(local_batches, self.source, plan, excluded=excluded, signals=signals)
+
+    def can_keep(self, row_bytes, limit):
+        return len(self) * row_bytes <= limit
+
+    def converted(self, write, dtype, limit):
+        if not self.in_memory or len(self) * self.n_features * np.dtype(dtype).itemsize > limit:
+            return None
+        out = np.empty(self.shape, dtype)
+        write(np.ascontiguousarray(self.source, dtype=self.dtype), out)
+        return LocalRows(out)
 
     def assert_finite(self, name="X", names=None, place=""):
         """Raise for NaN and infinity, block by block to limit the memory of memory maps."""

@@ -1,4 +1,4 @@
-"""Which points serve as landmarks: random rows, centroids, or the user's own."""
+"""Choice of landmarks: random rows, centroids, or points of the user."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,21 +10,20 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from .._loops.arrays import as_dense
 from .._loops.threads import threads_of_others
-from ..data import Rows, evenly_spread
+from ..data import Rows
 from ..data.row_draws import members
+from ..data.rows import spread_places
 from ..data.targets import Labels, TargetSimilarity
 
-# Clustering looks at this many rows of a class at most, evenly spread; more would not move the
-# centroids.
+# Rows of a class that k-means reads at most, evenly spread; more would not move the centroids.
 _CLUSTER_ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Points (n_landmarks, n_features); the rows they are, if they are rows; and their targets.
+    """Points (n_landmarks, n_features), their row numbers if they are rows, and their targets.
 
-    ``targets`` are class codes (for labels), rows of factors (for a target similarity), or None
-    without targets.
+    ``targets`` are class codes (for labels), rows of factors (for a target similarity), or None.
     """
 
     points: np.ndarray
@@ -41,7 +40,7 @@ def choose_landmarks(
     rng: np.random.Generator,
     weights: np.ndarray | None = None,
 ) -> Landmarks:
-    """``rule`` is "random", "kmeans", an array of points, or a pair (points, labels).
+    """Choose landmarks by ``rule``: "random", "kmeans", points, or a pair (points, labels).
 
     With weights, rows are drawn in proportion to them, and centroids are weighted means.
     """
@@ -49,40 +48,37 @@ def choose_landmarks(
         return _own_landmarks(rows, target, rule, weights)
     groups = _groups(rows, target if per_label else None, weights)
     counts = shares([len(group.rows) for group in groups], n_landmarks)
+    pairs = [(group, count) for group, count in zip(groups, counts) if count]
     if rule == "random":
-        indices = np.concatenate(
-            [group.drawn(count, rng) for group, count in zip(groups, counts) if count]
-        )
-        chosen_targets = None if target is None else _targets_of(target)[indices]
-        order = np.argsort(indices)  # rows are taken in their own order
-        taken = np.empty((len(indices), rows.n_features))
-        taken[order] = as_dense(rows.take(indices[order]))
-        return Landmarks(taken, indices, chosen_targets)
-    points, targets = [], []
-    for code, (group, count) in enumerate(zip(groups, counts)):
-        if count == 0:
-            continue
-        some = evenly_spread(group.rows, _CLUSTER_ROWS)
-        clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
-        points_of_group = rows.take(some)
-        # k-means is NumPy's; scikit-learn before 1.8 fails in it where dispatch is asked for.
-        with threads_of_others(), config_context(array_api_dispatch=False):
-            clusters.fit(points_of_group, sample_weight=None if weights is None else weights[some])
-        points.append(np.asarray(clusters.cluster_centers_))
-        if isinstance(target, Labels) and per_label:
-            targets.append(np.full(len(clusters.cluster_centers_), code))
-        elif target is not None:
-            targets.append(
-                _targets_of_clusters(
-                    target, some, clusters.labels_, len(clusters.cluster_centers_), weights
-                )
-            )
-    return Landmarks(np.concatenate(points), None, np.concatenate(targets) if targets else None)
+        indices = np.concatenate([group.draw(count, rng) for group, count in pairs])
+        order = np.argsort(indices)  # rows are read in their own order
+        points = np.empty((len(indices), rows.n_features))
+        points[order] = as_dense(rows.take(indices[order]))
+        return Landmarks(points, indices, None if target is None else _targets_of(target)[indices])
+    clusters = [_clustered(rows, group, count, target, per_label, rng) for group, count in pairs]
+    targets = None if target is None else np.concatenate([one.targets for one in clusters])
+    return Landmarks(np.concatenate([one.points for one in clusters]), None, targets)
+
+
+def _clustered(rows, group, count, target, per_label, rng):
+    """Return the centroids of a group and their targets."""
+    some = spread_places(len(group.rows), _CLUSTER_ROWS)
+    numbers, weights = group.rows[some], None if group.weights is None else group.weights[some]
+    k_means = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
+    # scikit-learn before 1.8 fails in k-means if array API dispatch is on.
+    with threads_of_others(), config_context(array_api_dispatch=False):
+        k_means.fit(rows.take(numbers), sample_weight=weights)
+    centers = np.asarray(k_means.cluster_centers_)
+    if target is None:
+        return Landmarks(centers, None, None)
+    if isinstance(target, Labels) and per_label:
+        return Landmarks(centers, None, np.full(len(centers), group.code))
+    targets = _targets_of_clusters(target, numbers, k_means.labels_, len(centers), weights)
+    return Landmarks(centers, None, targets)
 
 
 def shares(sizes: list[int], total: int) -> list[int]:
-    """``total`` split evenly over groups; a group that is too small is taken whole and the others
-    share what is missing.
+    """Split ``total`` evenly over groups; groups that are too small leave their rest to others.
 
     >>> shares([100, 3, 50], 20)
     [9, 3, 8]
@@ -100,24 +96,28 @@ def shares(sizes: list[int], total: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Numbers of the rows that landmarks are chosen among, and their weights if they have some."""
+    """Class code, row numbers of the candidates for landmarks, and their weights or None."""
 
+    code: int
     rows: np.ndarray
-    weights: np.ndarray | None = None
+    weights: np.ndarray | None
 
-    def drawn(self, count, rng):
-        """Numbers of so many different rows, in proportion to the weights."""
+    def draw(self, count, rng):
+        """Return the numbers of ``count`` different rows, in proportion to the weights."""
         shares = None if self.weights is None else self.weights / self.weights.sum()
         return self.rows[rng.choice(len(self.rows), size=count, replace=False, p=shares)]
 
 
 def _groups(rows, target, weights):
-    """The rows of each class of labels, or all rows, without those of weight zero."""
+    """Return the rows of each class of labels, or all rows, without those of weight zero."""
     codes, n_codes = (
         (target.codes, len(target.classes)) if isinstance(target, Labels) else (None, 1)
     )
     of_codes = members(codes, n_codes, len(rows), weights)
-    return [_Group(own, None if weights is None else weights[own]) for own in of_codes]
+    return [
+        _Group(code, own, None if weights is None else weights[own])
+        for code, own in enumerate(of_codes)
+    ]
 
 
 def _targets_of(target):
@@ -125,8 +125,8 @@ def _targets_of(target):
 
 
 def _targets_of_clusters(target, rows, clusters, n_clusters, weights):
-    """The most frequent label of each cluster, or the mean of its factors."""
-    counts = np.ones(len(rows)) if weights is None else weights[rows]
+    """Return the most frequent label of each cluster, or the mean of its factors."""
+    counts = np.ones(len(rows)) if weights is None else weights
     if isinstance(target, Labels):
         votes = np.zeros((n_clusters, len(target.classes)))
         np.add.at(votes, (clusters, target.codes[rows]), counts)
@@ -137,6 +137,7 @@ def _targets_of_clusters(target, rows, clusters, n_clusters, weights):
 
 
 def _own_landmarks(rows, target, rule, weights):
+    """Validate the landmarks of the user, and find labels for them if there are none."""
     labels = None
     if isinstance(rule, tuple):
         if len(rule) != 2:
@@ -156,15 +157,14 @@ def _own_landmarks(rows, target, rule, weights):
         return Landmarks(points, None, None)
     if labels is not None:
         if not isinstance(target, Labels):
-            raise ValueError("Labels of own landmarks only make sense where y holds labels.")
+            raise ValueError("Labels of own landmarks only make sense if y holds labels.")
         if len(labels) != len(points):
             raise ValueError(
                 f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one."
             )
         return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
-    # Without labels of their own, points take the target of the nearest row.
+    # Points without labels get the target of the nearest row.
     some = rows.spread(_CLUSTER_ROWS, weights)
-    known = rows.take(some).astype(np.float64)
     with threads_of_others():
-        nearest = some[pairwise_distances_argmin(points, known)]
+        nearest = some[pairwise_distances_argmin(points, rows.take(some).astype(np.float64))]
     return Landmarks(points, None, _targets_of(target)[nearest])

@@ -1,7 +1,8 @@
-"""LandmarkFeatures: similarities to a few points, each with a kernel learned for it."""
+"""LandmarkFeatures: similarities to a few points, with a kernel learned for each."""
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,14 +19,12 @@ from .._checks import (
     check_flag,
     check_share,
 )
-from .._estimator import reporting, restore_on_failure
 from ..bounds import Bound
 from ..bounds import landmark as landmark_bound
 from ..bounds.alignment import of_any_losses
 from ..data import Block, Rows
-from ..data.checks import check_weights
 from ..data.repetitions import without_repetitions
-from ..data.targets import Labels, TargetSimilarity, Values, as_target
+from ..data.targets import Labels, TargetSimilarity, Values
 from ..expansions.waves import Expansion, ExpansionStack
 from ..learners import AlignmentLearner, PacBayes, check_learner
 from ..learners.alignment import class_sums, fourier_sums
@@ -35,31 +34,31 @@ from ..priors.base import RadialPrior
 from .landmark_choice import Landmarks, choose_landmarks
 from .spectral import FeatureMap, caveat_of, data_dependent_prior, drawn_candidates
 
-# Landmarks by default: fewer lose accuracy, more cost time.
+# Landmarks by default: fewer lose accuracy, more take longer.
 _MANY_LANDMARKS = 300
 
 
 @dataclass(eq=False, repr=False)
 class LandmarkFeatures(FeatureMap):
-    """Similarities to landmarks, each by a pseudo-posterior over frequencies of its own (Letarte et
-    al. 2019, Section 4.2).
+    """Similarities to landmarks, each with its own pseudo-posterior over frequencies.
 
-    For a landmark x_l with label y_l, the learner weighs frequencies by L̂^l, which asks how well
-    cos ω·(x_l − x) says which rows have the label y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n
-    L̂^l(ω_m)) (Eq. 12). Then x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l.
+    For a landmark x_l with label y_l (Letarte et al. 2019, Section 4.2), the learner weighs
+    frequencies by L̂^l, which measures how well cos ω·(x_l − x) predicts the rows with the label
+    y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n L̂^l(ω_m)) (Eq. 12). Then x ↦ (Σ_m Q^l_m
+    cos ω_m·(x_l − x))_l.
 
     Parameters
     ----------
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        Where frequencies are drawn.
+        Distribution of the frequencies.
     learner : a learner by alignment, default ``PacBayes()``
-        How far the similarities follow the labels.
+        Rule that weighs the frequencies by the labels.
     n_landmarks : "auto", int or float, default "auto"
-        How many; "auto" is 300, or half of fewer than 600 different rows, and a float in (0, 1) is
-        a share of the rows.
+        Number of landmarks. "auto" is 300, or half of the different rows if these are fewer than
+        600. A float in (0, 1) is a share of the rows.
     landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels),
         default "kmeans"
-        Centroids, rows, or points of your own; without labels those take the label of the nearest
+        Centroids, rows, or points of your own; points without labels get the label of the nearest
         row.
     n_components : int, default 64
         Frequencies D per landmark.
@@ -67,26 +66,24 @@ class LandmarkFeatures(FeatureMap):
         Learned weights; equal weights (the prior's random features); or the prior's closed-form
         kernel, which is the classical empirical kernel map ("RBF landmarks").
     per_label : bool, default True
-        Choose as many landmarks in each class (where y holds labels), rather than among all rows
-        together.
+        If y holds labels, choose equally many landmarks in each class.
     share_frequencies : bool, default False
-        One set of D frequencies for all landmarks: much less work and memory. The price is rank:
-        however many landmarks, their similarities then span at most 2D dimensions, where own
-        frequencies give each landmark a dimension of its own.
+        One set of D frequencies for all landmarks: much less time and memory, but the similarities
+        then span at most 2D dimensions, however many landmarks there are.
     target : "auto", "labels" or "values", default "auto"
-        What y is, as for ``SpectralFeatures``.
+        Kind of y, as for ``SpectralFeatures``.
     block_size : "auto" or int, default "auto"
-        Rows worked on at once; "auto" keeps memory within a fixed budget.
+        Rows processed at once; "auto" keeps memory within a fixed budget.
     random_state : None, int, RandomState or Generator, default None
-        For the frequencies and the landmarks.
+        Seed of the frequencies and the landmarks.
 
     Attributes
     ----------
-    landmarks_ : (n_landmarks, n_features) ; ``landmark_indices_`` the rows they are, or None
+    landmarks_ : the landmarks, (n_landmarks, n_features)
+    landmark_indices_ : row numbers of the landmarks, None if they are not rows
     landmark_labels_ : their labels (or target factors), None without y
     expansion_ : the similarities as waves (not for "exact"): an ``Expansion`` with an output for
-        each landmark where these share
-        their frequencies, else an ``ExpansionStack`` with an expansion for each
+        each landmark if these share their frequencies, else an ``ExpansionStack``
     report_ : for "learned", the learner's report with the losses L̂^l(ω_m) and the weights,
         (n_landmarks, D)
 
@@ -97,7 +94,8 @@ class LandmarkFeatures(FeatureMap):
     >>> from sklearn.svm import LinearSVC
     >>> from bochner import Gaussian
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> model = make_pipeline(LandmarkFeatures(Gaussian(2.0), n_landmarks=20, random_state=0), LinearSVC())
+    >>> landmarks = LandmarkFeatures(Gaussian(2.0), n_landmarks=20, random_state=0)
+    >>> model = make_pipeline(landmarks, LinearSVC())
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
     """
@@ -112,22 +110,23 @@ class LandmarkFeatures(FeatureMap):
     per_label: bool = True
     share_frequencies: bool = False
 
-    @restore_on_failure
-    @reporting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose landmarks and learn their similarities; y may be labels, real values or a
-        ``Target``.
+        """Choose landmarks and learn their similarities.
 
-        A row of weight h counts as h rows. Of up to 4000 rows equal ones are one candidate for a
-        landmark, so that weights and repeated rows give the same landmarks; of more they are drawn
-        alike.
+        y may be labels, real values or a ``Target``. A row of weight h counts as h rows. Among up
+        to 4000 rows, equal rows are one candidate for a landmark, so that weights and repeated rows
+        give the same landmarks; above that their probabilities are the same.
         """
-        self._check_parameters()
-        rows = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, len(rows))
-        self._caveat, n_rows = caveat_of(weights), len(rows)
-        n_samples = n_rows if weights is None else float(np.sum(weights))
-        different = without_repetitions(rows, self._target(y, rows, weights), weights)
+        return super().fit(X, y, sample_weight)
+
+    def _needs_target(self, y):
+        return y is not None or self.similarity == "learned"
+
+    def _fit(self, data):
+        self._caveat, weights = caveat_of(data.weights), data.weights
+        n_samples = len(data) if weights is None else float(np.sum(weights))
+        target = data.target.present(weights) if isinstance(data.target, Labels) else data.target
+        different = without_repetitions(data.rows, target, weights)
         rows, target, weights = different.rows, different.target, different.weights
         if isinstance(target, Values):
             target = target.similarity(weights)
@@ -139,21 +138,22 @@ class LandmarkFeatures(FeatureMap):
         chosen = choose_landmarks(
             rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights
         )
-        self.landmarks_ = chosen.points
-        self.landmark_indices_ = (
-            None if chosen.indices is None else different.given_numbers(chosen.indices)
-        )
+        self.landmarks_, self.landmark_indices_ = chosen.points, None
+        if chosen.indices is not None:
+            self.landmark_indices_ = different.given_numbers(chosen.indices)
         self._by_label = isinstance(target, Labels)
-        # Whether it depends on labels, or on which rows are equal, which rows may be landmarks.
-        self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < n_rows
-        self.landmark_labels_ = target.decode(chosen.targets) if self._by_label else chosen.targets
+        # True if the candidates for landmarks depend on labels or on duplicate rows.
+        self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < len(data)
+        self.landmark_labels_ = chosen.targets
+        if isinstance(target, Labels):
+            self.landmark_labels_ = target.decode(chosen.targets)
         if self.similarity != "exact":
             self._fit_similarities(rows, target, chosen, rng, weights, n_samples)
-        return self
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """Similarities to the landmarks as (n_samples, n_landmarks), block by block; into ``out``
-        when given.
+        """Return the similarities to the landmarks, (n_samples, n_landmarks), block by block.
+
+        They are written to ``out`` if it is given.
         """
         rows = self._rows(X)
         if self.similarity != "exact":
@@ -166,10 +166,10 @@ class LandmarkFeatures(FeatureMap):
     def transform_each(
         self, X: Any, variants: list[tuple[AlignmentLearner, int]]
     ) -> list[np.ndarray]:
-        """Similarities for several (learner, n_components) at once, the cosines of X computed once
-        for all of them.
+        """Return the similarities for several pairs (learner, n_components).
 
-        The same as ``relearned(learner, n_components).transform(X)`` for each pair.
+        Equal to ``relearned(learner, n_components).transform(X)`` for each pair, but the cosines of
+        X are computed once.
         """
         self._check_learned()
         weights = np.zeros((len(variants), *self.report_.losses.shape))
@@ -183,11 +183,10 @@ class LandmarkFeatures(FeatureMap):
     def relearned(
         self, learner: AlignmentLearner | None = None, n_components: int | None = None
     ) -> Self:
-        """A fitted copy with another learner, or with the first ``n_components`` frequencies of
-        each landmark only.
+        """Return a fitted copy with another learner, or with fewer frequencies per landmark.
 
-        The losses are known already, so the data is not touched; a smaller D is an independent draw
-        of the prior too.
+        The stored losses are reused, so the data is not read. The first ``n_components``
+        frequencies are a draw from the prior too.
         """
         self._check_learned()
         fitted = self._copy_with(learner)
@@ -210,13 +209,13 @@ class LandmarkFeatures(FeatureMap):
     def alignment_bound(
         self, delta: float = 0.05, *, landmark: int | None = None, form: str = "safe"
     ) -> Bound:
-        """With probability 1 − delta, the expected losses of *all* landmarks are below their bounds
-        (Theorem 1, union).
+        """Return an upper bound of the expected losses (Theorem 1 with a union bound).
 
-        ``landmark=None`` gives the mean over landmarks, a number the bound of that one. Random rows
-        chosen per label depend on the labels; the union then runs over all n rows, which covers any
-        choice among them. The theorem holds for the weights of any learner, at a t fixed before the
-        data: β √n for ``PacBayes``, √n else.
+        With probability 1 − delta, the losses of *all* landmarks are below their bounds.
+        ``landmark=None`` returns the mean over landmarks, a number the bound of that landmark.
+        Random rows chosen per label depend on the labels; the union then runs over all n rows. The
+        theorem holds for the weights of any learner, at a t fixed before the data: β √n for
+        ``PacBayes``, √n else.
         """
         self._check_learned()
         report, learner = self.report_, self._component("learner")
@@ -227,16 +226,16 @@ class LandmarkFeatures(FeatureMap):
         in_sample = self.landmark_indices_ is not None
         n_samples = int(report.n_samples)
         union = n_samples if in_sample and self._chosen_by_data else len(empirical)
-        settings: dict[str, Any] = {
-            "delta": delta,
-            "in_sample": in_sample,
-            "independent": in_sample,
-            "form": form,
-        }
+        theorem = partial(
+            of_any_losses,
+            landmark_bound,
+            delta=delta,
+            in_sample=in_sample,
+            independent=in_sample,
+            form=form,
+        )
         bounds = [
-            of_any_losses(
-                landmark_bound, loss, kl, n_samples, union * report.n_tried, t=t, **settings
-            )
+            theorem(loss, kl, n_samples, union * report.n_tried, t=t)
             for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
         ]
         means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)
@@ -244,17 +243,11 @@ class LandmarkFeatures(FeatureMap):
             bounds[0], value=float(means[0]), empirical=float(means[1]), complexity=float(means[2])
         )
         if not in_sample and not isinstance(self.landmarks, str):
-            bound = replace(
-                bound,
-                reason="own landmarks: it holds only if they were chosen without looking at the "
-                "rows",
-            )
+            own = "own landmarks: it holds only if they were chosen without looking at the rows"
+            bound = replace(bound, reason=own)
         reason = data_dependent_prior(self.prior) or self._caveat
-        if not self._by_label:
-            reason = (
-                reason
-                or "similarities of real targets must be at most 1 and fixed without the rows"
-            )
+        if not reason and not self._by_label:
+            reason = "similarities of real targets must be at most 1 and fixed without the rows"
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _check_learned(self):
@@ -262,15 +255,8 @@ class LandmarkFeatures(FeatureMap):
         if "report_" not in vars(self):
             raise ValueError(
                 f"Similarities were fitted with similarity={self.similarity!r}, so there are no "
-                "learned weights. "
-                'Write similarity="learned" and fit again.'
+                'learned weights. Write similarity="learned" and fit again.'
             )
-
-    def _target(self, y, rows, weights):
-        if y is None and self.similarity != "learned":
-            return None
-        target = as_target(y, len(rows), kind=self.target)
-        return target.present(weights) if isinstance(target, Labels) else target
 
     def _landmark_count(self, n_samples, n_different):
         if not isinstance(self.landmarks, str):
@@ -288,10 +274,8 @@ class LandmarkFeatures(FeatureMap):
         return min(self.n_landmarks, n_different)
 
     def _fit_similarities(self, rows, target, chosen, rng, weights, n_samples):
-        n_landmarks, n_sets = (
-            len(chosen.points),
-            1 if self.share_frequencies else len(chosen.points),
-        )
+        n_landmarks = len(chosen.points)
+        n_sets = 1 if self.share_frequencies else n_landmarks
         measure = drawn_candidates(self.prior_, n_sets * self.n_components, rows, rng)
         frequencies = measure.frequencies.reshape(n_sets, self.n_components, rows.n_features)
         phases = np.stack([frequencies[k % n_sets] @ chosen.points[k] for k in range(n_landmarks)])
@@ -304,17 +288,17 @@ class LandmarkFeatures(FeatureMap):
             )
 
     def _weigh(self, frequencies, phases, losses, n_samples):
-        """Weights of the frequencies, landmark by landmark."""
+        """Compute the weights of the frequencies of each landmark."""
         equal = np.full(losses.shape[1], 1 / losses.shape[1])
         self.report_ = self._component("learner").weigh(equal, losses, n_samples)
         self.expansion_ = similarities(frequencies, phases, self.report_.weights[None])
 
     def _waves(self) -> tuple[np.ndarray, np.ndarray]:
-        """(frequencies, phases) as ``similarities`` takes them."""
-        held = self.expansion_
-        if isinstance(held, ExpansionStack):
-            return held.frequencies, held.phases
-        return held.frequencies[None], self.landmarks_ @ held.frequencies.T
+        """Return frequencies and phases, the first two arguments of ``similarities``."""
+        waves = self.expansion_
+        if isinstance(waves, ExpansionStack):
+            return waves.frequencies, waves.phases
+        return waves.frequencies[None], self.landmarks_ @ waves.frequencies.T
 
     @property
     def _n_features_out(self) -> int:
@@ -342,11 +326,10 @@ class LandmarkFeatures(FeatureMap):
 def similarities(
     frequencies: np.ndarray, phases: np.ndarray, weights: np.ndarray
 ) -> Expansion | ExpansionStack:
-    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]), phases ω_lm·x_l (Letarte et al.
-    2019, Eq. 13).
+    """Return ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]), phases ω_lm·x_l.
 
-    ``frequencies`` is (n_landmarks, D, n_features), or (1, D, n_features) when all landmarks share
-    them; the columns of each set v of weights stand together.
+    See Letarte et al. 2019, Eq. 13. ``frequencies`` is (n_landmarks, D, n_features), or
+    (1, D, n_features) if all landmarks share them. Columns are ordered by set v of weights.
     """
     if len(frequencies) == len(phases):
         return ExpansionStack(frequencies, phases, weights)
@@ -362,32 +345,31 @@ def landmark_losses(
     phases: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""L̂^l(ω_m) as (n_landmarks, D) for D frequencies shared by all landmarks, or for n_landmarks
-    · D own ones.
+    r"""Return L̂^l(ω_m), (n_landmarks, D), in one pass over the rows.
 
-    .. math:: \hat L^l(\omega) = \frac12 - \frac{\mathrm{Re}(e^{-i \omega \cdot x_l} T_l(\omega)) - \lambda_{ll} [l \in S]}{2 m},
+    The D frequencies are shared by all landmarks, or ``measure`` has n_landmarks · D of them.
+
+    .. math:: \hat L^l(\omega) = \frac12 - \frac{\mathrm{Re}(e^{-i \omega \cdot x_l}
+        T_l(\omega)) - \lambda_{ll} [l \in S]}{2 m},
         \quad T_l = \sum_j \lambda_{lj} e^{i \omega \cdot x_j}
 
     with m = n − 1 rows for a landmark that is one of them and m = n otherwise; a row of weight h
     counts as h rows. T_l follows from the Fourier sums of the classes (or of the target's factors),
-    which all landmarks share: one pass over the rows.
+    which all landmarks share.
     """
     n_landmarks, n_components = phases.shape
     n_sets = len(measure) // n_components
-    own = np.arange(n_landmarks) % n_sets  # which set of frequencies a landmark looks at
+    shape = (-1, 2, n_sets, n_components)
+    own = np.arange(n_landmarks) % n_sets  # number of the set of frequencies of a landmark
     if isinstance(target, Labels):
-        sums = class_sums(measure, rows, target.codes, len(target.classes), weights).reshape(
-            -1, 2, n_sets, n_components
-        )
+        sums = class_sums(measure, rows, target.codes, len(target.classes), weights).reshape(shape)
         pulls = 2 * sums[chosen.targets, :, own] - sums.sum(axis=0).swapaxes(0, 1)[own]
         own_similarity = np.ones(n_landmarks)
     else:
         signals = target.factors if weights is None else target.factors * weights[:, None]
-        sums = fourier_sums(measure, rows, signals).reshape(-1, 2, n_sets, n_components)
+        sums = fourier_sums(measure, rows, signals).reshape(shape)
         signed = chosen.targets * target.signs
-        pulls = np.stack(
-            [np.tensordot(signed[k], sums[:, :, own[k]], 1) for k in range(n_landmarks)]
-        )
+        pulls = np.stack([np.tensordot(signed[k], sums[:, :, j], 1) for k, j in enumerate(own)])
         own_similarity = np.sum(signed * chosen.targets, axis=1)
     agreement = np.cos(phases) * pulls[:, 0] + np.sin(phases) * pulls[:, 1]
     n_rows = len(rows) if weights is None else float(np.sum(weights))
@@ -403,9 +385,7 @@ def landmark_losses(
 
 
 def _exact_block(prior, landmarks, X, out):
-    """The prior's kernel between rows and landmarks; by matrix products, and sparse rows stay
-    sparse, where it is radial.
-    """
+    """Write the prior's kernel between rows and landmarks; sparse rows stay sparse if radial."""
     if isinstance(prior, RadialPrior):
         inverse = 1 / prior._lengths(X.shape[1])
         scaled = (X @ sp.diags_array(inverse)).tocsr() if sp.issparse(X) else X * inverse

@@ -1,6 +1,4 @@
-"""SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates
-it.
-"""
+"""SpectralFeatures: sample a measure from a prior, learn it, and map rows to its features."""
 
 import warnings
 from copy import copy, deepcopy
@@ -15,41 +13,38 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._checks import as_generator, check_auto_count, check_choice, check_count
-from .._estimator import CallbackSupportMixin, NestedDefaults, reporting, restore_on_failure
+from .._estimator import Estimator, restore_on_failure
 from ..bounds import Bound
 from ..data import Rows
 from ..data.checks import check_rows, check_weights
 from ..data.targets import as_target
+from ..data.training import TrainingData
 from ..learners import AlignmentLearner, check_learner
 from ..learners.alignment import LabelSums, alignment_sums
 from ..measures.fourier import SELECTIONS, FourierMeasure, effective_atoms, selected_atoms
 from ..priors import Gaussian, SpectralPrior
 
-# Candidates for float32 rows are drawn in pieces of this size, so that float64 draws of all of them
-# never exist.
+# Candidates for float32 rows are drawn in float64 pieces of this many bytes.
 _DRAW_BYTES = 2**27
-# With a smaller share of distinct draws, fit warns: equal frequencies are columns that add nothing.
-# Draws among more than _FEW_ATOMS effective atoms per draw repeat by chance only.
+# ``fit`` warns below this share of distinct draws: equal frequencies are redundant columns. With
+# more than _FEW_ATOMS effective atoms per draw, repetitions are chance and do not warn.
 _LEAST_DISTINCT, _FEW_ATOMS = 0.75, 2
 
 
 def _learns_by_sums(estimator):
+    """Return True if there is no learner or it has ``learn_from_sums``; else raise an error."""
     learner = estimator.learner
-    if learner is None or isinstance(learner, AlignmentLearner):
+    if learner is None or hasattr(learner, "learn_from_sums"):
         return True
     raise AttributeError(
-        f"{type(learner).__name__} looks at the rows more than once and cannot learn in parts; "
-        "call fit on all rows."
+        f"{type(learner).__name__} has no method learn_from_sums and cannot learn in parts; call "
+        "fit on all rows."
     )
 
 
 @dataclass(eq=False, repr=False)
-class FeatureMap(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaults
-):
-    """What ``SpectralFeatures`` and ``LandmarkFeatures`` share: a prior, a learner, and how rows
-    and targets are read.
-    """
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Base of feature maps with a prior and a learner."""
 
     prior: SpectralPrior | None = None
     learner: Any = None
@@ -60,14 +55,24 @@ class FeatureMap(
     random_state: Any = None
 
     def _rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Validate X, for ``fit`` with ``reset`` and else for ``transform``."""
         if not reset:
             check_is_fitted(self)
         elif self.learner is not None:
             self.learner.check_kind(X)
         return check_rows(self, X, reset=reset, block_size=self.block_size, tensors=True)
 
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        rows = self._rows(X, reset=True)
+        target = as_target(y, len(rows), kind=self.target) if self._needs_target(y) else None
+        return TrainingData(rows, target, check_weights(sample_weight, len(rows)))
+
+    def _needs_target(self, y: Any) -> bool:
+        """Return True if y is read."""
+        return self.learner is not None
+
     def _copy_with(self, learner: Any) -> Self:
-        """A copy that is about to learn again, with another learner where one is given."""
+        """Return a copy to learn again, with another learner if one is given."""
         copied = copy(self)
         if learner is not None:
             check_learner(learner, AlignmentLearner)
@@ -82,52 +87,50 @@ class FeatureMap(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
 @dataclass(eq=False, repr=False)
 class SpectralFeatures(FeatureMap):
-    """Features whose inner products are a kernel: sampled from a prior over frequencies, then
-    learned.
+    """Features whose inner products are a kernel, sampled from a prior and then learned.
 
     Parameters
     ----------
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        Where candidate frequencies are drawn.
+        Distribution of the candidate frequencies.
     learner : a learner, default None
         A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random
         Fourier features).
     n_components : int, default 100
         Number of frequencies D; each gives two columns, a cosine and a sine. ``MarginGame`` counts
-        its own: there D draws are where its search starts, unless its ``n_rounds`` is None.
+        its own frequencies: its search starts at D draws, unless its ``n_rounds`` is None.
     n_candidates : int, default None
         With a learner: draw this many candidates N, learn their weights, then keep D of them. None
         learns on D.
     selection : "multinomial", "systematic", "top" or "all", default "multinomial"
-        How D of the N candidates are kept: drawn with replacement in proportion to their weights
+        Rule that keeps D of the N candidates: drawn with replacement in proportion to their weights
         (as published), drawn with less variance, the D largest, or all N with their weights.
     sampling : "iid", "orthogonal" or "qmc", default "iid"
-        How the prior is sampled; the last two have less variance at the same D (qmc only once D is
-        well above the number of columns).
+        Sampling of the prior; the last two have less variance at the same D (qmc only if D is well
+        above the number of columns).
     target : "auto", "labels" or "values", default "auto"
-        What y is to a learner. "auto" reads strings, booleans and whole numbers as labels, other
+        Kind of y for a learner. "auto" reads strings, booleans and whole numbers as labels, other
         numbers as values, and whole numbers of many levels as values, with a warning; before a
         regressor write "values".
     block_size : "auto" or int, default "auto"
-        Rows worked on at once; "auto" keeps memory within a fixed budget.
+        Rows processed at once; "auto" keeps memory within a fixed budget.
     random_state : None, int, RandomState or Generator, default None
-        For the draws from the prior, the learner, and which candidates are kept.
+        Seed of the draws from the prior, of the learner, and of the selection.
 
     Attributes
     ----------
     measure_ : the learned measure; ``measure_.kernel(X)`` is the kernel that the features reproduce
         exactly
     prior_ : the prior with its bandwidth resolved from the data
-    report_ : what the learner found besides the measure
+    report_ : the report of the learner
     learned_ : the measure over all candidates, before D of them were kept (learners by alignment)
-    selected_ : which candidates were kept (learners by alignment)
+    selected_ : numbers of the candidates that were kept (learners by alignment)
     sums_ : the additive statistics of the data behind the weights (learners by alignment)
     n_features_in_, feature_names_in_
 
@@ -137,14 +140,16 @@ class SpectralFeatures(FeatureMap):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = make_pipeline(SpectralFeatures(n_components=50, random_state=0), LogisticRegression(C=30, max_iter=1000))
+    >>> features = SpectralFeatures(n_components=50, random_state=0)
+    >>> model = make_pipeline(features, LogisticRegression(C=30, max_iter=1000))
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
 
-    Learned from batches that are seen once and forgotten:
+    Learn from batches, each of which is read once:
 
     >>> from bochner import Gaussian, PacBayes
-    >>> features = SpectralFeatures(Gaussian(gamma=0.5), PacBayes(), n_candidates=500, n_components=20, random_state=0)
+    >>> sizes = {"n_candidates": 500, "n_components": 20}
+    >>> features = SpectralFeatures(Gaussian(gamma=0.5), PacBayes(), **sizes, random_state=0)
     >>> for rows in (slice(0, 60), slice(60, 150)):
     ...     _ = features.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
     >>> features.transform(X).shape
@@ -158,45 +163,39 @@ class SpectralFeatures(FeatureMap):
     selection: str = "multinomial"
     sampling: str = "iid"
 
-    @restore_on_failure
-    @reporting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Sample the prior and, with a learner, learn the measure from X and y; y may also be a
-        ``Target``.
+        """Sample the prior and, with a learner, learn the measure from X and y.
 
-        A row of weight h counts as h rows, for a bandwidth that is taken from the data and for
-        learners.
+        y may also be a ``Target``. A row of weight h counts as h rows, for a bandwidth that is
+        computed from the data and for learners.
         """
-        self._check_parameters()
-        rows = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, len(rows))
-        candidates, rng = self._start(rows, weights)
+        return super().fit(X, y, sample_weight)
+
+    def _fit(self, data):
+        candidates, rng = self._start(data)
         if self.learner is None:
             self.measure_ = candidates
-            return self
-        target = as_target(y, len(rows), kind=self.target)
-        if isinstance(self.learner, AlignmentLearner):
+        elif hasattr(self.learner, "learn_from_sums"):
             self.candidates_ = candidates
-            self.sums_ = alignment_sums(candidates, rows, target, weights)
+            self.sums_ = alignment_sums(candidates, data.rows, data.target, data.weights)
             self._use_sums()
-            return self
-        learned = self.learner.for_prior(self.prior_).learn(candidates, rows, target, rng, weights)
-        self.measure_, self.report_ = learned.measure, learned.report
-        if self.n_candidates is not None:
-            _, self.measure_ = self._kept_atoms(learned.measure, rng)
-        return self
+        else:
+            learner = self.learner.for_prior(self.prior_)
+            learned = learner.learn(candidates, data.rows, data.target, rng, data.weights)
+            self.measure_, self.report_ = learned.measure, learned.report
+            if self.n_candidates is not None:
+                _, self.measure_ = self._kept_atoms(learned.measure, rng)
 
     @available_if(_learns_by_sums)
     @restore_on_failure
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Learn from a batch as well: after any batches the weights are those of one fit on all
-        their rows.
+        """Learn from one more batch; the result is that of one fit on the rows of all batches.
 
-        The first batch settles the bandwidth of the prior if that is "scale" or "median", the
-        candidates, and whether y holds labels or values. ``classes`` lists all labels that may
-        occur; without it, labels are collected as they come.
+        The first batch determines the candidates, the bandwidth of the prior if that is "scale" or
+        "median", and the kind of y (labels or values). ``classes`` lists all labels that may occur;
+        without it, labels are collected from the batches.
         """
         first = not hasattr(self, "measure_")
         if first:
@@ -204,7 +203,7 @@ class SpectralFeatures(FeatureMap):
         rows = self._rows(X, reset=first)
         weights = check_weights(sample_weight, len(rows))
         if first:
-            self.measure_, _ = self._start(rows, weights)
+            self.measure_, _ = self._start(TrainingData(rows, weights=weights))
         if self.learner is None:
             return self
         if first:
@@ -216,27 +215,25 @@ class SpectralFeatures(FeatureMap):
         sums = alignment_sums(self.candidates_, rows, target, weights)
         self._caveat: str = self._caveat or caveat_of(weights)
         self.sums_ = sums if first else self.sums_ + sums
-        if self.sums_.n_samples > 1:  # one row has no pairs to learn from yet
+        if self.sums_.n_samples > 1:  # a single row has no pairs
             self._use_sums()
         return self
 
     @restore_on_failure
     def merge(self, other: Self) -> Self:
-        """Take in what another fit has seen: afterwards the weights are those of one fit on the
-        rows of both.
+        """Add the sums of another fit; the result is that of one fit on the rows of both.
 
         Both need the same candidates: the same prior with a number for its bandwidth, and the same
-        integer seed. The other's rows are not needed, only its sums, so that data which must not
-        meet can be learned from together.
+        integer seed. Only the sums of the other fit are read, never its rows, so data that must
+        stay apart can be learned from together.
         """
         for features in (self, other):
             check_is_fitted(features, "sums_")
         if not np.array_equal(self.candidates_.frequencies, other.candidates_.frequencies):
             raise ValueError(
                 "The two fits drew different candidates. Give both the same prior with a number "
-                "for its bandwidth "
-                "(not 'scale' or 'median', which depend on the rows) and the same integer "
-                "random_state."
+                "for its bandwidth (not 'scale' or 'median', which depend on the rows) and the "
+                "same integer random_state."
             )
         self.sums_ = self.sums_ + other.sums_
         self._caveat = self._caveat or other._caveat
@@ -244,12 +241,13 @@ class SpectralFeatures(FeatureMap):
         return self
 
     def relearned(self, learner: Any = None, n_components: int | None = None) -> Self:
-        """A fitted copy with another learner or another D, from the same sums: O(N), the data is
-        not touched.
+        """Return a fitted copy with another learner or another D, from the same sums.
+
+        This takes O(N) time and does not read the data.
 
         >>> from sklearn.datasets import load_iris
         >>> from bochner import PacBayes
-        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0)
+        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0)
         >>> features = features.fit(*load_iris(return_X_y=True))
         >>> features.relearned(PacBayes(beta=10.0), n_components=8).measure_.n_columns
         16
@@ -263,8 +261,9 @@ class SpectralFeatures(FeatureMap):
         return fitted
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a
-        memory map) when given.
+        """Return the features of X, (n_samples, 2 n_components), computed block by block.
+
+        They are written to ``out``, e.g. a memory map, if it is given.
         """
         rows = self._rows(X)
         return self.measure_.features(rows, out=out)
@@ -272,19 +271,19 @@ class SpectralFeatures(FeatureMap):
     def alignment_bound(
         self, delta: float = 0.05, *, of: str = "selected", form: str = "safe"
     ) -> Bound:
-        """With probability 1 − delta over the rows it was fitted on, the expected alignment loss is
-        at most ``value``.
+        """Return an upper bound of the expected alignment loss.
 
-        ``of="selected"`` speaks of the kernel of ``measure_``, ``of="learned"`` of the one over all
-        candidates. The theorem is the learner's: Theorem 3 for PacBayes, Theorem 4 for
-        OptimalAlignment.
+        It holds with probability 1 − delta over the training rows: for the kernel of ``measure_``
+        (``of="selected"``), or for the kernel over all candidates (``of="learned"``). The learner
+        chooses the theorem: Theorem 3 for PacBayes, Theorem 4 for OptimalAlignment.
         """
         check_is_fitted(self)
         check_choice(of, "of", ("selected", "learned"))
-        if not hasattr(self, "sums_"):
+        if not hasattr(self, "sums_") or not hasattr(self.learner, "bound"):
             raise TypeError(
-                f"alignment_bound needs a learner by alignment, got learner={self.learner!r}. "
-                "Write e.g. SpectralFeatures(learner=PacBayes())."
+                "alignment_bound needs a learner by alignment, with the methods learn_from_sums "
+                f"and bound, got learner={self.learner!r}. Write e.g. "
+                "SpectralFeatures(learner=PacBayes())."
             )
         weights = self.report_.weights
         if of == "selected":
@@ -295,16 +294,17 @@ class SpectralFeatures(FeatureMap):
         reason = data_dependent_prior(self.prior) or self.sums_.caveat or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
-    def _start(self, rows, weights=None):
-        """Forget any earlier fit, resolve the prior and draw the candidates; also the generator for
-        what follows.
+    def _start(self, data):
+        """Clear the previous fit, resolve the prior, and draw candidates.
+
+        Returns the candidates and the generator for later steps.
         """
         for name in ("measure_", "candidates_", "sums_", "learned_", "selected_", "report_"):
             self.__dict__.pop(name, None)
-        rng = as_generator(self.random_state)
-        self.prior_ = self._component("prior").resolved(rows, weights)
+        rows, rng = data.rows, as_generator(self.random_state)
+        self.prior_ = self._component("prior").resolved(rows, data.weights)
         self._classes = None
-        self._caveat = caveat_of(weights)
+        self._caveat = caveat_of(data.weights)
         self._warned = False
         if self.n_candidates is not None:
             measure = drawn_candidates(self.prior_, self.n_candidates, rows, rng, self.sampling)
@@ -314,10 +314,10 @@ class SpectralFeatures(FeatureMap):
         if not largest < np.finfo(rows.dtype).max / 10:
             raise ValueError(
                 f"The frequencies for rows of this scale reach {largest:.1e}, which {rows.dtype} "
-                "does not hold. Scale the columns, e.g. by "
-                "StandardScaler, or give the prior a bandwidth."
+                "does not hold. Scale the columns, e.g. by StandardScaler, or give the prior a "
+                "bandwidth."
             )
-        # Selecting again after another batch, or with other weights, starts from the same numbers.
+        # Every later selection starts from the same random numbers.
         self._selection_rng = np.random.default_rng(rng.integers(2**63, size=4))
         return measure, rng
 
@@ -333,22 +333,17 @@ class SpectralFeatures(FeatureMap):
             )
 
     def _kept_atoms(self, measure, rng):
-        """Select D atoms of a measure: their indices, and the measure of them; warn once if many
-        are equal.
-        """
+        """Select D atoms: their numbers and their measure; warn once if many are equal."""
         chosen, weights = selected_atoms(measure.weights, self.n_components, rng, self.selection)
         n_distinct, n_effective = len(np.unique(chosen)), effective_atoms(measure.weights)
-        repeated = n_distinct < _LEAST_DISTINCT * len(chosen) and n_effective < _FEW_ATOMS * len(
-            chosen
-        )
-        if repeated and not self._warned:
+        few_distinct = n_distinct < _LEAST_DISTINCT * len(chosen)
+        if few_distinct and n_effective < _FEW_ATOMS * len(chosen) and not self._warned:
             self._warned = True
             warnings.warn(
                 f"Only {n_distinct} of the {len(chosen)} frequencies drawn are distinct: the "
-                "learned weights amount "
-                f"to {n_effective:.1f} effective atoms of {len(measure)}. Write "
-                'selection="top", use a smaller beta (PacBayes) or radius (OptimalAlignment), or '
-                "more n_candidates.",
+                f"learned weights amount to {n_effective:.1f} effective atoms of {len(measure)}. "
+                'Write selection="top", use a smaller beta (PacBayes) or radius '
+                "(OptimalAlignment), or more n_candidates.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -366,9 +361,8 @@ class SpectralFeatures(FeatureMap):
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
                 raise ValueError(
-                    f"n_candidates={self.n_candidates} without a learner: there is nothing to "
-                    "choose candidates by. "
-                    "Give a learner, or leave n_candidates=None."
+                    f"n_candidates={self.n_candidates} without a learner: candidates are chosen by "
+                    "a learner. Give one, or leave n_candidates=None."
                 )
         if self.learner is not None:
             check_learner(self.learner)
@@ -380,55 +374,48 @@ class SpectralFeatures(FeatureMap):
 
 
 def caveat_of(weights: np.ndarray | None) -> str:
-    """Why no theorem holds for rows with these weights, or an empty text: the theorems count
-    independent rows, each once.
-    """
+    """Return why no theorem holds for rows with these weights; "" if there are none."""
     return "" if weights is None else "weighted rows are no independent sample"
 
 
 def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | None) -> Any:
-    """Anyone's transformer, fitted; one that learns from rows and cannot weigh them is refused
-    where they have weights.
-    """
-    if (
-        weights is None
-        or isinstance(transformer, FrozenEstimator)
-        or not get_tags(transformer).requires_fit
-    ):
+    """Fit a third-party transformer; with weights, refuse one that learns but ignores them."""
+    frozen = isinstance(transformer, FrozenEstimator) or not get_tags(transformer).requires_fit
+    if weights is None or frozen:
         return transformer.fit(X, y)
     if not has_fit_parameter(transformer, "sample_weight"):
         raise ValueError(
             f"{type(transformer).__name__} takes no sample_weight and would learn from weighted "
-            "rows as if all counted once. Use "
-            "SpectralFeatures or LandmarkFeatures, or fit it beforehand and give FrozenEstimator "
-            "of scikit-learn."
+            "rows as if all counted once. Use SpectralFeatures or LandmarkFeatures, or fit it "
+            "beforehand and give FrozenEstimator of scikit-learn."
         )
     return transformer.fit(X, y, sample_weight=weights)
 
 
 def data_dependent_prior(prior: SpectralPrior | None) -> str:
-    """Return why no theorem holds with this prior, or "": P must not depend on the rows of the
-    bound.
-    """
+    """Return why no theorem holds with this prior, which must not depend on the rows, or ""."""
     if prior is None:
-        return "the default prior takes its bandwidth from the data; give a prior with a number, e.g. Gaussian(gamma=1.0)"
+        return (
+            "the default prior takes its bandwidth from the data; give a prior with a number, "
+            "e.g. Gaussian(gamma=1.0)"
+        )
     for name, value in prior.get_params().items():
         if isinstance(value, str):
-            return f"{name}={value!r} reads the prior off the data; give a number chosen without these rows"
+            return (
+                f"{name}={value!r} reads the prior off the data; give a number chosen without "
+                "these rows"
+            )
     return learned_prior(prior)
 
 
 def learned_prior(owner: Any) -> str:
-    """Return why no theorem holds if ``owner``, or a parameter of it, is a prior learned by
-    ``Evidence``; else "".
-    """
+    """Return why no theorem holds if ``owner`` is or has a prior learned by Evidence, or ""."""
     for value in (owner, *owner.get_params(deep=True).values()):
         if isinstance(value, SpectralPrior) and value._learned:
             name = type(value).__name__
             return (
                 "the prior was learned by Evidence; if that was on data without these rows, write "
-                f"a new prior {name}(...) "
-                "with the learned numbers"
+                f"a new prior {name}(...) with the learned numbers"
             )
     return ""
 
@@ -436,10 +423,9 @@ def learned_prior(owner: Any) -> str:
 def drawn_candidates(
     prior: SpectralPrior, n_atoms: int, rows: Rows, rng: np.random.Generator, sampling: str = "iid"
 ) -> FourierMeasure:
-    """Many atoms of a prior for some rows, in float32 where those are: half the memory, and no
-    float64 draw of them all.
+    """Draw many atoms of a prior, in float32 if the rows are float32.
 
-    The rounding is far below that of projecting in float32.
+    This halves the memory. The rounding is far below that of projecting in float32.
     """
     if rows.dtype != np.float32:
         return prior.sample(n_atoms, rows.n_features, rng, sampling)

@@ -1,4 +1,4 @@
-"""Stateless rules `measure, rows, target -> measure`."""
+"""Learners: stateless rules ``measure, rows, target -> Learned(measure, report)``."""
 
 from ..data.targets import TargetSimilarity
 from .alignment import alignment_losses, alignment_losses_and_gradient

@@ -1,14 +1,15 @@
-r"""Fourier sums of a signal, and the alignment losses made of them: the statistic that every
-learner shares.
+r"""Fourier sums of a signal, and alignment losses computed from them.
 
 The alignment loss of a frequency (Letarte et al. 2019, Eq. 9) averages over pairs of rows,
 
-.. math:: \hat L(\omega) = \frac{1}{n(n-1)} \sum_{i \ne j} \frac{1 - \lambda_{ij} \cos \omega \cdot (x_i - x_j)}{2},
+.. math:: \hat L(\omega) = \frac{1}{n(n-1)} \sum_{i \ne j}
+    \frac{1 - \lambda_{ij} \cos \omega \cdot (x_i - x_j)}{2},
 
 but with Λ = U diag(s) Uᵀ it only needs the Fourier sums û_k = Σ_i U_ik exp(i ω·x_i) (their
 Propositions 7 and 8):
 
-.. math:: \hat L(\omega) = \frac12 - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
+.. math:: \hat L(\omega) = \frac12
+    - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
 """
 
 from __future__ import annotations
@@ -26,28 +27,26 @@ from ..data import Block, array_api_version_of, as_rows
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
 
-# Up to this many bytes the projections are kept between the two passes of a gradient instead of
-# being computed twice.
+# Up to this many bytes, projections are kept between the two passes of a gradient.
 _KEPT_PROJECTION_BYTES = 2**27
 
-# Columns of zeros are looked for in rows at least this wide, and left out when at most this share
-# of columns remains.
+# Columns of zeros are searched in rows of at least this many columns, and left out if at most this
+# share of columns remains.
 _NARROW = 64
 _WORTHWHILE = 0.95
 _PIECE = 1024
 
 
 def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
-    """Σ_i signal_ik (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms), in float64, in blocks of rows."""
+    """Return Σ_i signal_ik (cos, sin)(ω_j·x_i), (n_signals, 2, n_atoms), in float64."""
     return as_rows(X).sum(Block(_sums_block, measure.frequencies), signal)
 
 
 def _sums_block(frequencies, X, signal):
-    """``fourier_sums_block`` without the columns that are zero in the whole block, where these are
-    worth leaving out.
+    """Return ``fourier_sums_block`` without the columns that are zero in the whole block.
 
-    Images have empty margins and one-hot tables absent levels; the projection, which dominates,
-    shrinks by their share.
+    Images have empty margins and one-hot tables absent levels; the projection, which takes most of
+    the time, is shorter by their share.
     """
     if sp.issparse(X) or X.shape[1] < _NARROW:
         return fourier_sums_block(frequencies, X, signal)
@@ -76,9 +75,7 @@ def class_sums(
     n_classes: int,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Fourier sums of each class, (n_classes, 2, n_atoms); costs as much as one signal, and no n x
-    L array is made.
-    """
+    """Return the Fourier sums of each class, (n_classes, 2, n_atoms), in the time of one signal."""
     signals = [codes] if weights is None else [codes, weights]
     return as_rows(X).sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
 
@@ -100,26 +97,21 @@ def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
-    """v_j = Σ_k s_k |û_kj|², û the Fourier sums of the signal: how strongly each frequency is
-    present in it.
-    """
+    """Return v_j = Σ_k s_k |û_kj|², û the Fourier sums of the signal."""
     return _signed_energy(fourier_sums(measure, X, signal), signs)
 
 
 def potential_and_gradient(
     measure: FourierMeasure, X: Any, signal: Any, signs: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The Fourier potential (n_atoms,) and its gradient in the frequencies (n_atoms, n_features).
+    """Return the Fourier potential (n_atoms,) and its gradient (n_atoms, n_features).
 
-    The gradient needs the sums over all rows first: two passes, two matrix products where the
-    projection fits in memory between them, three where it does not.
+    The gradient needs the sums over all rows first, so there are two passes. The projection is
+    computed once if it fits into memory.
     """
     rows = as_rows(X)
     kept = []
-    if (
-        rows.is_local
-        and len(rows) * len(measure) * np.dtype(rows.dtype).itemsize <= _KEPT_PROJECTION_BYTES
-    ):
+    if rows.can_keep(len(measure) * np.dtype(rows.dtype).itemsize, _KEPT_PROJECTION_BYTES):
         kept = [np.empty((len(rows), len(measure)), rows.dtype)]
     sums = rows.sum(Block(fourier_sums_block, measure.frequencies), signal, *kept)
     pull = Block(potential_gradient_block, measure.frequencies, _signed(sums, signs))
@@ -138,15 +130,14 @@ def _signed_energy(sums, signs):
 
 
 def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
-    """L̂(ω_j) for every atom of ``measure``, (n_atoms,): how badly cos ω_j·(x − z) says whose
-    targets are alike.
+    """Return L̂(ω_j) for every atom of ``measure``, (n_atoms,), in one pass over the rows.
 
-    One pass over the rows.
+    The loss is small if cos ω_j·(x − z) is large for rows with similar targets, and only for them.
 
     Parameters
     ----------
     measure : FourierMeasure
-        Its atoms are judged one by one.
+        Each of its atoms gets a loss.
     X : array, CSR, memory map or Dask (n_samples, n_features)
         The rows.
     y : array (n_samples,) or (n_samples, n_outputs), or TargetSimilarity
@@ -165,22 +156,23 @@ def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
 def alignment_losses_and_gradient(
     measure: FourierMeasure, X: Any, y: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features).
+    """Return the losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features).
 
     Parameters
     ----------
     measure : FourierMeasure
-        Its atoms are judged one by one.
+        Each of its atoms gets a loss.
     X : array, CSR, memory map or Dask (n_samples, n_features)
         The rows.
     y : array (n_samples,) or (n_samples, n_outputs), or TargetSimilarity
-        What the rows should be alike in, as for ``alignment_losses``.
+        Targets, as for ``alignment_losses``.
 
     Examples
     --------
     >>> import numpy as np
     >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
-    >>> losses, gradient = alignment_losses_and_gradient(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> losses, gradient = alignment_losses_and_gradient(measure, X, [0, 1, 0])
     >>> losses.round(3), gradient.shape
     (array([0.667, 0.   ]), (2, 1))
     """
@@ -194,10 +186,9 @@ def alignment_losses_and_gradient(
 def alignment_sums(
     measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray | None = None
 ) -> AlignmentSums:
-    """What the losses need to know of the data, in one pass; sums of two parts of the data add up
-    to those of both.
+    """Return the sums over rows that the losses need; sums of parts of the data can be added.
 
-    A row of weight 2 counts as two equal rows, one of weight 0 not at all.
+    A row of weight 2 counts as two equal rows.
     """
     rows = as_rows(X)
     target: Target = as_target(y, len(rows))
@@ -238,30 +229,28 @@ def _value_sums_block(frequencies, shift, X, values, weights=None):
 
 @dataclass(frozen=True, eq=False)
 class AlignmentSums(ABC):
-    """Additive statistics of the data for one list of frequencies: ``a + b`` is what one pass over
-    both parts gives.
-    """
+    """Additive statistics of the data for given frequencies: ``a + b`` are those of both parts."""
 
     sums: np.ndarray
     n_samples: float
 
     def losses(self) -> np.ndarray:
-        """L̂ for each frequency, (n_atoms,)."""
+        """Return L̂ for each frequency, (n_atoms,)."""
         n_pairs = _pair_count(self.n_samples)
         energy, trace = self._energy_and_trace()
         return 0.5 - (energy - trace) / (2 * n_pairs)
 
     @property
     def caveat(self) -> str:
-        """Why no theorem covers losses of this target, or an empty text."""
+        """Reason why no theorem covers losses of this target, or ""."""
         return ""
 
     def __add__(self, other: Any) -> AlignmentSums:
         if type(other) is not type(self) or other.sums.shape[2] != self.sums.shape[2]:
             raise ValueError(
                 f"Sums over {self.sums.shape[2]} frequencies ({type(self).__name__}) cannot be "
-                f"added to {other!r}: "
-                "both parts of the data need the same frequencies and the same kind of target."
+                f"added to {other!r}: both parts of the data need the same frequencies and the "
+                "same kind of target."
             )
         return replace(self, n_samples=self.n_samples + other.n_samples, **self._added(other))
 
@@ -270,23 +259,22 @@ class AlignmentSums(ABC):
 
     @abstractmethod
     def _added(self, other: Any) -> dict[str, Any]:
-        """The other fields of the sum."""
+        """Return the other fields of the sum."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelSums(AlignmentSums):
-    """Fourier sums ẑ_c of each class; Σ_k s_k |û_k|² = 2 Σ_c |ẑ_c|² − |Σ_c ẑ_c|² (Proposition 8)."""
+    """Fourier sums ẑ_c of each class; Σ_k s_k |û_k|² = 2 Σ_c |ẑ_c|² − |Σ_c ẑ_c|²."""
 
     classes: np.ndarray
 
     def _energy_and_trace(self):
         total = self.sums.sum(axis=0)
-        return 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0), float(
-            self.n_samples
-        )
+        energy = 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0)
+        return energy, float(self.n_samples)
 
     def _added(self, other):
-        # A part of the data need not have seen every class.
+        # A part of the data need not contain every class.
         classes = np.union1d(self.classes, other.classes)
         sums = np.zeros((len(classes), *self.sums.shape[1:]))
         sums[np.searchsorted(classes, self.classes)] += self.sums
@@ -320,12 +308,11 @@ class FactorSums(AlignmentSums):
 
 @dataclass(frozen=True, eq=False)
 class ValueSums(AlignmentSums):
-    """Fourier sums of y − shift (one row per output) and, last, of 1; centering and scaling come at
-    the end.
+    """Fourier sums of y − shift (one row per output) and, last, of 1; centered and scaled later.
 
     λ_ij = u_i·u_j with u = (y − ȳ) / max ‖y − ȳ‖. Both ȳ and, for one output, the largest deviation
-    from it follow from additive numbers (and extremes), so parts of the data add up exactly; the
-    shift only keeps the sums from cancelling.
+    follow from sums and extremes, so parts of the data add up exactly. The shift reduces
+    cancellation.
     """
 
     shift: np.ndarray
@@ -337,7 +324,10 @@ class ValueSums(AlignmentSums):
 
     @property
     def caveat(self) -> str:
-        return "real targets are centered and scaled by the sample itself, so their similarities are no fixed function of pairs"
+        return (
+            "real targets are centered and scaled by the sample itself, so their similarities are "
+            "no fixed function of pairs"
+        )
 
     def _energy_and_trace(self):
         offset = self.first / self.n_samples
@@ -354,21 +344,18 @@ class ValueSums(AlignmentSums):
     def _added(self, other):
         if len(self.shift) != len(other.shift):
             raise ValueError(
-                f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; they must "
-                "agree."
+                f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; give equally "
+                "many."
             )
         if len(self.shift) > 1:
             raise ValueError(
                 "Several real outputs cannot be learned in parts: their scale is the largest "
-                "distance from the overall "
-                "mean, which parts do not know. Use fit on all rows, or scale the outputs yourself "
-                "and pass "
-                "TargetSimilarity(factors)."
+                "distance from the overall mean, which parts do not know. Use fit on all rows, or "
+                "scale the outputs yourself and pass TargetSimilarity(factors)."
             )
         moved = other._shifted(self.shift)
-        added = {
-            name: getattr(self, name) + getattr(moved, name) for name in ("sums", "first", "second")
-        }
+        names = ("sums", "first", "second")
+        added = {name: getattr(self, name) + getattr(moved, name) for name in names}
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return added | {"low": low, "high": high, "largest_row": None}
 

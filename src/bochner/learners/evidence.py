@@ -1,44 +1,40 @@
-"""Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a
-Gaussian process.
-"""
+"""Evidence: learn rates and weights of a prior by the marginal likelihood of a Gaussian process."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from .._checks import Seed, as_generator, check_count, check_positive, refuse_class
 from .._loops.arrays import as_dense
 from .._loops.matrices import add_outer_products, invert, symmetric_product
 from .._loops.threads import threads_for_rows_only
-from ..data import LocalRows, as_rows
+from ..data import as_rows
 from ..data.checks import check_weights
 from ..data.repetitions import equal_rows
 from ..data.targets import Labels, TargetSimilarity, Values, as_target
-from ..priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
-from ..priors.base import MATERN_ORDERS
+from ..priors import SpectralPrior
 
-# In units of a column's standard deviation; logarithms where the name says so.
+# Bounds of the parameters, for columns of standard deviation one.
 _RATES = (1e-3, 20.0)
 _LOG_WEIGHTS = (-7.0, 5.0)
 _START_LINEAR, _LOG_LINEAR = 0.1, (-9.0, 4.0)
-# Start and floor.  Labels are never free of noise: without their higher floor short lengths stand
-# in for it.
+# Start and lower bound of the noise. Labels are never free of noise: with a lower bound near zero,
+# short lengths would fit it.
 _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
-# With this much noise K + λ has a condition number that float32 can take: half the time, and all
-# that labels need. Few rows cost next to nothing in float64.
+# Above this noise K + λ is well conditioned enough for float32, which halves the time. With few
+# rows float64 is fast enough.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
-# In factorizations of fewer rows two threads of BLAS mostly wait for each other.
+# With fewer rows, factorizations are faster on one thread of BLAS.
 _FEW_ROWS = 800
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """What the evidence says: a prior with numbers per column, and the model it belongs to.
+    """Result of ``Evidence``: a prior with numbers per column, noise and linear part.
 
     The model is y = b + f(x) + ε with f a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j
     x_j z_j / d) and ε of variance s² ``noise`` (divided by a row's weight): ``KernelMachine(prior,
@@ -53,8 +49,8 @@ class LearnedPrior:
     linear : array (n_features,)
         Weights of the linear part.
     objective : float
-        The negative logarithm of the posterior density of the parameters for each row and output,
-        up to a constant.
+        Negative logarithm of the posterior density of the parameters, per row and output, up to a
+        constant.
     n_iterations : int
         Steps of L-BFGS.
 
@@ -77,8 +73,7 @@ class LearnedPrior:
 
 
 class Evidence(BaseEstimator):
-    """Learns the prior itself: one rate (and for ``Anova`` one weight) per column, by maximum a
-    posteriori marginal likelihood.
+    """Learn a rate (and for ``Anova`` a weight) per column by maximum a posteriori evidence.
 
     With K the kernel plus a linear part c x·z / d, λ the noise and Y the targets (n x k, centered),
     it minimizes over θ = (log r, log w, log c, log λ)
@@ -86,24 +81,26 @@ class Evidence(BaseEstimator):
         ½ log(tr Yᵀ(K + λ)⁻¹Y / (nk)) + log det(K + λ) / (2n) + (1/n) Σ_j log(1 + ((log r_j − mean)
         / rate_spread)²) + (1/n) Σ_j log(1 + ((log w_j − mean) / weight_spread)²)
 
-    by L-BFGS with slopes in closed form. The scale of the outputs has been maximized out. The
-    second line is a Cauchy prior around a common value, which is free: it keeps few rows safe and
-    lets single columns run away. Labels are one-hot (one column for two classes), values
-    standardized. Where the noise is large, as it is for labels, float32 is used.
+    by L-BFGS with slopes in closed form. The scale of the outputs has been maximized out. The last
+    two terms are a Cauchy prior around a common value, which is free: with few rows the columns
+    stay close to it, but single columns may be far from it. Labels are one-hot (one column for two
+    classes), values are standardized. If the noise is large, as for labels, float32 is used.
 
     Bounds need a prior that does not depend on their rows. So bounds with a learned prior, or a
     clone of it, have ``valid=False``. If the rows of the bound are others, write a new prior with
     the learned numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
 
+    A prior of your own needs the methods ``with_rates`` and ``gram_slopes``, see ``SpectralPrior``.
+
     Parameters
     ----------
     n_rows : int, default 1000
-        Rows that are looked at, drawn at random; the cost is cubic in them.
+        Rows that are used, drawn at random; time grows with their cube.
     n_iterations : int, default 25
         Steps of L-BFGS at most.
     n_refining_rows : int, default 0
-        Where there are more than ``n_rows``, so many rows are looked at for a few steps more, from
-        where the others have led to: most of what many rows can tell, at a fraction of the cost.
+        If X has more than ``n_rows`` rows, take a few more steps on this many rows, from the
+        result of the first ones.
     n_refinements : int, default 5
         Steps on the ``n_refining_rows`` rows.
     tol : float, default 1e-5
@@ -113,8 +110,8 @@ class Evidence(BaseEstimator):
     weight_spread : float, default 0.6
         Width of the Cauchy prior on log w.
     standardize : bool, default True
-        Compare columns in units of their standard deviation, so that their scales do not matter.
-        False: as they are, for columns that have been brought to a common scale already.
+        Divide columns by their standard deviation, so that their scales do not matter. Write False
+        for columns that have a common scale already.
 
     Examples
     --------
@@ -122,7 +119,8 @@ class Evidence(BaseEstimator):
     >>> from bochner import Anova
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 5))
-    >>> prior = Evidence().learn_prior(Anova(), X, np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=300), rng)
+    >>> y = np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=300)
+    >>> prior = Evidence().learn_prior(Anova(), X, y, rng)
     >>> int(np.argmax(prior.weight))
     1
     """
@@ -151,77 +149,67 @@ class Evidence(BaseEstimator):
     def learn_prior(
         self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None
     ) -> SpectralPrior:
-        """The learned prior alone; see ``learn``."""
+        """Return the learned prior alone; see ``learn``."""
         return self.learn(prior, X, y, rng, sample_weight).prior
 
     def learn(
         self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None
     ) -> LearnedPrior:
-        """A prior of the family of ``prior`` (and with its ν), and the noise and linear part that
-        go with it.
+        """Learn a prior of the family of ``prior``, with its noise and linear part.
 
-        The numbers of ``prior`` are not looked at: learning starts from a common rate. y holds
-        labels or values, told apart as everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).
+        Values of ``prior`` are ignored (except ν): learning starts from a common rate. y is
+        interpreted by the usual rule (write ``Labels.of(y)`` or ``Values.of(y)`` to decide it).
         Weights are relative: the noise of a row of weight h is λ / h, with weights scaled to mean
         one. Copies of a row are merged. Equal rows that are independent observations, because the
-        same inputs occur with different outcomes, count as so many rows. Rows of weight zero are
+        same inputs occur with different outcomes, are counted separately. Rows of weight zero are
         never drawn. ``rng`` is a Generator or a seed.
         """
         rng = as_generator(rng, "rng")
-        n_rows, n_iterations = (
-            check_count(self.n_rows, "n_rows", minimum=2),
-            self._checked("n_iterations"),
-        )
-        n_refining, n_refinements = self._checked("n_refining_rows"), self._checked("n_refinements")
-        spreads = (
-            check_positive(self.rate_spread, "rate_spread"),
-            check_positive(self.weight_spread, "weight_spread"),
-        )
-        check_positive(self.tol, "tol", allow_zero=True)
+        self._check_parameters()
+        check_learnable(prior)
         data = as_rows(X)
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
-        rows = _drawn_rows(len(data), max(n_rows, n_refining), weights, rng)
-        taken = as_dense(data.take(rows)).astype(np.float64)
+        rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
+        points = as_dense(data.take(rows)).astype(np.float64)
         different, weights = _merged(
-            taken, target.take(rows), None if weights is None else weights[rows]
+            points, target.take(rows), None if weights is None else weights[rows]
         )
-        taken, rows = taken[different], rows[different]
-        centered = taken - np.average(taken, axis=0, weights=weights)
+        points, rows = points[different], rows[different]
+        centered = points - np.average(points, axis=0, weights=weights)
         scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
 
         def problem_of(some):
             own = None if weights is None else weights[some]
-            return _problem(
+            return _NegativeEvidence(
                 prior,
                 (centered / scales)[some],
                 _target_columns(target, rows[some], own),
-                own,
-                spreads,
+                np.ones(len(some)) if own is None else 1 / own,
+                (self.rate_spread, self.weight_spread),
             )
 
         problem = problem_of(np.arange(len(rows)))
         start, bounds = problem.start(isinstance(target, Labels))
-        n_steps, n_left = 0, n_iterations
-        if len(rows) > n_rows:
-            some = np.sort(rng.choice(len(rows), n_rows, replace=False))
+        n_steps, n_left = 0, self.n_iterations
+        if len(rows) > self.n_rows:
+            some = np.sort(rng.choice(len(rows), self.n_rows, replace=False))
             if _varies(target, rows[some]):
-                start, _, n_steps = self._descend(problem_of(some), start, bounds, n_iterations)
-                n_left = n_refinements
-        found, objective, n_more = self._descend(problem, start, bounds, n_left)
-        rates, own_weights, linear, noise = problem.split(found)
-        learned = with_rates(prior, rates / scales, own_weights)
+                start, _, n_steps = self._descend(problem_of(some), start, bounds, n_left)
+                n_left = self.n_refinements
+        theta, objective, n_more = self._descend(problem, start, bounds, n_left)
+        rates, own_weights, linear, noise = problem.split(theta)
+        learned = prior.with_rates(rates / scales, own_weights)
         learned._learned = True
-        return LearnedPrior(
-            prior=learned,
-            noise=noise,
-            linear=linear / scales**2,
-            objective=objective,
-            n_iterations=n_steps + n_more,
-        )
+        return LearnedPrior(learned, noise, linear / scales**2, objective, n_steps + n_more)
 
-    def _checked(self, name):
-        return check_count(getattr(self, name), name, minimum=0)
+    def _check_parameters(self):
+        check_count(self.n_rows, "n_rows", minimum=2)
+        for name in ("n_iterations", "n_refining_rows", "n_refinements"):
+            check_count(getattr(self, name), name, minimum=0)
+        for name in ("rate_spread", "weight_spread"):
+            check_positive(getattr(self, name), name)
+        check_positive(self.tol, "tol", allow_zero=True)
 
     def _descend(self, problem, start, bounds, n_iterations):
         """(θ, the objective there, steps taken)."""
@@ -233,55 +221,26 @@ class Evidence(BaseEstimator):
         return found.x, float(found.fun), int(found.nit)
 
 
-# --- families -------------------------------------------------------------------------------------
-
-
-@singledispatch
-def with_rates(prior: Any, rates: np.ndarray, weights: np.ndarray | None) -> SpectralPrior:
-    """The prior of the family of ``prior`` whose column j varies with ``rates[j]``, an inverse
-    length.
-    """
+def check_learnable(prior: Any) -> None:
+    """Raise TypeError, naming the missing method, unless ``Evidence`` can learn this prior."""
     refuse_class(prior, "prior")
-    raise TypeError(
-        "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 or "
-        f"2.5; got {prior!r}. "
-        "Write e.g. Evidence().learn_prior(Anova(), X, y, rng)."
-    )
-
-
-@with_rates.register
-def _(prior: Anova, rates, weights):
-    return clone(prior).set_params(length_scale=1 / rates, weight=weights)
-
-
-@with_rates.register
-def _(prior: Laplace, rates, weights):
-    return clone(prior).set_params(gamma=rates)
-
-
-@with_rates.register
-def _(prior: Gaussian, rates, weights):
-    return clone(prior).set_params(gamma=rates**2 / 2)
-
-
-@with_rates.register
-def _(prior: Matern, rates, weights):
-    if prior.nu not in MATERN_ORDERS:
-        return with_rates.dispatch(object)(prior, rates, weights)
-    return clone(prior).set_params(length_scale=1 / rates)
-
-
-def _start_rate(prior, n_features):
-    if isinstance(prior, Anova):
-        return 0.3  # its factors look at a column each, so that their number does not matter
-    return 1 / n_features if isinstance(prior, Laplace) else n_features**-0.5
+    missing = None if hasattr(prior, "with_rates") else "with_rates"
+    if missing is None and type(prior).gram_slopes is SpectralPrior.gram_slopes:
+        one = np.ones(1)
+        missing = None if prior.with_rates(one, one).compiled(1) else "gram_slopes"
+    if missing is not None:
+        raise TypeError(
+            "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 "
+            f"or 2.5, or of a prior with its own method {missing}; got {prior!r}. Write e.g. "
+            "Evidence().learn_prior(Anova(), X, y, rng)."
+        )
 
 
 # --- rows and targets -----------------------------------------------------------------------------
 
 
 def _drawn_rows(n_samples, n_rows, weights, rng):
-    """Sorted numbers of at most ``n_rows`` rows of positive weight."""
+    """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
     candidates = np.arange(n_samples)
     if weights is not None:
         candidates = candidates[weights > 0]
@@ -296,7 +255,7 @@ def _drawn_rows(n_samples, n_rows, weights, rng):
 
 def _merged(X, target, weights):
     """Return the numbers of the different rows, and their weights; None if all weigh the same."""
-    equal = equal_rows(LocalRows(X), target, weights)
+    equal = equal_rows(as_rows(X), target, weights)
     if equal is None:
         return np.arange(len(X)), None
     first = np.sort(equal.first)
@@ -305,23 +264,22 @@ def _merged(X, target, weights):
 
 
 def _varies(target, rows):
+    """Return True if the target of these rows is not constant."""
     seen = target.codes[rows] if isinstance(target, Labels) else target.rows[rows]
     return bool(np.any(np.ptp(seen, axis=0) > 0))
 
 
 def _column_scales(centered, weights):
+    """Return the standard deviations of the columns, 1 for a constant column."""
     deviations = np.sqrt(np.average(centered**2, axis=0, weights=weights))
-    return np.where(
-        deviations > 0, deviations, 1.0
-    )  # a constant column has no scale, and nothing depends on it
+    return np.where(deviations > 0, deviations, 1.0)
 
 
 def _target_columns(target, rows, weights):
-    """Centered columns: one-hot labels (one column for two classes), or standardized values."""
+    """Return centered one-hot labels (one column for two classes), or standardized values."""
     if isinstance(target, TargetSimilarity):
         raise TypeError(
-            "Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y "
-            "itself."
+            "Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y."
         )
     if isinstance(target, Labels):
         columns = np.eye(len(target.classes))[target.codes[rows]]
@@ -332,8 +290,8 @@ def _target_columns(target, rows, weights):
     deviations = np.sqrt(np.average(columns**2, axis=0, weights=weights))
     if not np.any(deviations > 0):
         raise ValueError(
-            f"The target is constant over the {len(rows)} rows looked at: there is nothing to "
-            "learn a prior from."
+            f"The target is constant over the {len(rows)} rows that were used, so a prior cannot "
+            "be learned from it."
         )
     if isinstance(target, Values):
         columns = columns / np.where(deviations > 0, deviations, 1.0)
@@ -344,25 +302,15 @@ def _target_columns(target, rows, weights):
 
 
 def shrinkage(logarithms: np.ndarray, spread: float) -> tuple[float, np.ndarray]:
-    """Σ_j log(1 + ((l_j − mean l) / spread)²) and its gradient: many l_j stay together, single ones
-    may run away.
-    """
+    """Return Σ_j log(1 + ((l_j − mean l) / spread)²) and its gradient."""
     distances = (logarithms - logarithms.mean()) / spread
     pull = 2 * distances / (1 + distances**2) / spread
     return float(np.log1p(distances**2).sum()), pull - pull.mean()
 
 
-def _problem(prior, X, Y, weights, spreads):
-    with_rates(prior, np.ones(X.shape[1]), np.ones(X.shape[1]))  # refuses other families
-    noise_shares = np.ones(len(X)) if weights is None else 1 / weights
-    return _NegativeEvidence(prior, X, Y, noise_shares, spreads)
-
-
 @dataclass(frozen=True)
 class _NegativeEvidence:
-    """The objective of ``Evidence`` as a function of θ, with its gradient; rows and targets are
-    centered and scaled.
-    """
+    """Objective of ``Evidence`` and its gradient in θ; rows and targets are centered and scaled."""
 
     prior: SpectralPrior
     X: np.ndarray
@@ -372,30 +320,22 @@ class _NegativeEvidence:
     _kept: dict = field(default_factory=dict)
 
     def start(self, labels: bool) -> tuple[np.ndarray, list[tuple[float, float]]]:
-        """θ to begin with, and the bounds of each of its numbers."""
+        """Return the first θ and the bounds of each of its numbers."""
         n_features = self.X.shape[1]
         first, lowest = _LABEL_NOISE if labels else _VALUE_NOISE
-        start = [np.full(n_features, np.log(_start_rate(self.prior, n_features)))]
+        start = [np.full(n_features, np.log(self.prior.start_rate(n_features)))]
         bounds = [tuple(np.log(_RATES))] * n_features
-        if self._weighted():
+        if self.prior.weighs_columns:
             start.append(np.full(n_features, np.log(min(1.0, 3 / n_features))))
             bounds += [_LOG_WEIGHTS] * n_features
         start.append(np.log([_START_LINEAR, first]))
         return np.concatenate(start), [*bounds, _LOG_LINEAR, (np.log(lowest), np.log(_MOST_NOISE))]
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float, float]:
-        """Rates, weights (None where the family has none), linear part and noise."""
-        d = self.X.shape[1]
-        numbers = np.exp(theta)
-        return (
-            numbers[:d],
-            numbers[d : 2 * d] if self._weighted() else None,
-            float(numbers[-2]),
-            float(numbers[-1]),
-        )
-
-    def _weighted(self):
-        return isinstance(self.prior, Anova)
+        """Return rates, weights (None if the family has none), linear part and noise."""
+        d, numbers = self.X.shape[1], np.exp(theta)
+        weights = numbers[d : 2 * d] if self.prior.weighs_columns else None
+        return numbers[:d], weights, float(numbers[-2]), float(numbers[-1])
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         if np.exp(theta[-1]) > _NOISE_FOR_FLOAT32 and len(self.X) > _ROWS_FOR_FLOAT32:
@@ -405,22 +345,21 @@ class _NegativeEvidence:
         result = self._in_precision(theta, np.float64)
         if result is None:
             raise np.linalg.LinAlgError(
-                "The kernel matrix is not positive definite: are there columns of very different "
-                "scale? "
-                "Write Evidence(standardize=True), or scale the columns."
+                "The kernel matrix is not positive definite, perhaps because of columns of very "
+                "different scale. Write Evidence(standardize=True), or scale the columns."
             )
         return result
 
     def _in_precision(self, theta, dtype):
-        """Value and gradient, or None where the Cholesky factor does not exist in this precision."""
-        # A row of weight h is h rows at one place: that many rows have λ^(h − 1) h times the
-        # determinant.
+        """Return value and gradient, or None if the Cholesky factor does not exist."""
+        # A row of weight h stands for h equal rows, which have λ^(h − 1) h times the determinant.
         n_samples, n_outputs = np.sum(1 / self.noise_shares), self.Y.shape[1]
         n_repeated = n_samples - len(self.X)
         X, Y = self.X.astype(dtype, copy=False), self.Y.astype(dtype, copy=False)
         rates, weights, linear, noise = self.split(theta)
-        kernel: Any = with_rates(self.prior, rates, weights).compiled(X.shape[1])
-        gram = kernel.gram(X, lower=True)
+        prior: Any = self.prior
+        prior = prior.with_rates(rates, weights)
+        gram = prior.lower_gram(X)
         inverse = self._covariance(gram, linear, noise)
         half_log_determinant = invert(inverse)
         if half_log_determinant is None:
@@ -440,7 +379,7 @@ class _NegativeEvidence:
         noise_slope = noise * np.sum(
             np.diag(pull) * self.noise_shares, dtype=np.float64
         ) + n_repeated / (2 * n_samples)
-        slopes = [part for part in kernel.slopes(X, gram, pull) if part is not None]
+        slopes = [part for part in prior.gram_slopes(X, gram, pull) if part is not None]
         for part, (logarithms, spread) in enumerate(
             zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)
         ):
@@ -450,17 +389,17 @@ class _NegativeEvidence:
         return float(value), np.concatenate([*slopes, [linear_slope, noise_slope]])
 
     def _covariance(self, gram, linear, noise):
-        """Lower half of K + c XXᵀ/d + diag(λ / weight), in a new matrix."""
+        """Return the lower half of K + c XXᵀ/d + diag(λ / weight), in a new matrix."""
         covariance = linear / self.X.shape[1] * self._products(gram.dtype)
         covariance += gram
         diagonal = np.diag(covariance) + noise * self.noise_shares
-        if gram.dtype == np.float64:  # rounding of large entries may outweigh a small noise
+        if gram.dtype == np.float64:  # rounding of large entries may exceed a small noise
             diagonal = diagonal + 4 * len(gram) * np.finfo(np.float64).eps * diagonal.max()
         covariance[np.diag_indices_from(covariance)] = diagonal
         return covariance
 
     def _products(self, dtype):
-        """XXᵀ, which is the same in each step: its lower half, and zeros above."""
+        """Return the lower half of XXᵀ, which is the same in each step, and zeros above."""
         dtype = np.dtype(dtype)
         if dtype not in self._kept:
             self._kept[dtype] = np.tril(self.X @ self.X.T).astype(dtype)

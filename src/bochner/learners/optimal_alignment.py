@@ -13,22 +13,21 @@ from .reweighting import AlignmentLearner, AlignmentReport
 def divergence_ball_weights(
     prior_weights: np.ndarray, scores: np.ndarray, radius: float, mu: float = 2.0
 ) -> np.ndarray:
-    r"""Maximise Q·scores over distributions with D_μ(Q ‖ P) <= radius (Sinha and Duchi 2016;
-    Letarte et al. 2019, Eqs. 17–18).
+    r"""Maximize Q·scores over distributions with D_μ(Q ‖ P) <= radius.
+
+    See Sinha and Duchi 2016; Letarte et al. 2019, Eqs. 17–18.
 
     .. math:: D_\mu(Q \| P) = \sum_m P_m (Q_m / P_m)^\mu - 1
 
-    P ``prior_weights`` (its mass is kept), any ``mu`` > 1. An increasing affine change of the
-    scores changes nothing. With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m /
-    τ)_+^{1/(μ−1)} for one number τ, found by bisection: the divergence falls from its maximum to 0
-    as τ grows.
+    With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m / τ)_+^{1/(μ−1)} for one number
+    τ, found by bisection: the divergence falls from its maximum to 0 as τ grows.
 
     Parameters
     ----------
     prior_weights : array (n_atoms,)
         P; its mass is kept.
     scores : array (n_atoms,)
-        What is maximized; an increasing affine change of it changes nothing.
+        Scores of the atoms; an increasing affine change of them changes nothing.
     radius : float
         The largest divergence from the prior.
     mu : float, default 2.0
@@ -37,7 +36,7 @@ def divergence_ball_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> divergence_ball_weights(np.array([0.25, 0.25, 0.25, 0.25]), np.array([0.0, 1.0, 2.0, 3.0]), radius=0.1).round(3)
+    >>> divergence_ball_weights(np.full(4, 0.25), np.arange(4.0), radius=0.1).round(3)
     array([0.144, 0.215, 0.285, 0.356])
     """
     prior_weights, scores = _aligned(prior_weights, scores)
@@ -46,7 +45,7 @@ def divergence_ball_weights(
     held = np.flatnonzero(prior_weights > 0)
     prior = prior_weights[held] / mass
     gaps = scores[held].max() - scores[held]
-    # Gaps this small are rounding in the scores, not a preference.
+    # Gaps this small are rounding of the scores.
     ties = gaps <= 4 * np.finfo(float).eps * np.max(np.abs(scores[held]))
     with np.errstate(over="ignore"):
         largest_radius = prior[ties].sum() ** (1 - mu) - 1
@@ -61,7 +60,7 @@ def divergence_ball_weights(
 
 
 def _ratio_on_sphere(prior, gaps, radius, mu):
-    """Q / P with D_μ = radius, from inside; ``gaps`` in [0, 1]."""
+    """Return Q / P with D_μ = radius, not above it; ``gaps`` are in [0, 1]."""
     low, high = float(gaps[gaps > 0].min()), 2.0
     while _divergence(_ratio(prior, gaps, high, mu), prior, mu) > radius:
         high *= 2
@@ -85,23 +84,23 @@ def _ratio(prior, gaps, tau, mu):
 
 
 def _divergence(ratio, prior, mu):
-    # Term by term, not P·r^μ − 1: small radii would drown in the rounding of a sum near one.
+    # Term by term, not P·r^μ − 1: for small radii the rounding of a sum near one would dominate.
     with np.errstate(over="ignore"):
         return float(prior @ (ratio**mu - 1))
 
 
 @keyword_only_from("0.4", old_order=("radius", "mu"))
 class OptimalAlignment(AlignmentLearner):
-    """The kernel of best alignment among those with D_μ(Q ‖ P) <= radius (Sinha and Duchi 2016).
+    """Kernel of best alignment among those with D_μ(Q ‖ P) <= radius (Sinha and Duchi 2016).
 
     Parameters
     ----------
     radius : float, default 1.0
-        How far the weights may leave the prior: 0 keeps it, anything beyond N^{μ−1} − 1 (equal
-        prior weights) leaves the best frequency alone. Sinha and Duchi bound ‖Q − P‖² instead; for
-        N equal prior weights and μ = 2 their ρ is radius / N.
+        Largest divergence from the prior: 0 keeps it, and above N^{μ−1} − 1 (equal prior weights)
+        only the best frequency remains. Sinha and Duchi bound ‖Q − P‖² instead; for N equal prior
+        weights and μ = 2 their ρ is radius / N.
     mu : float, default 2.0
-        The order of the divergence, above 1; 2 is chi-square, towards 1 the weights become those of
+        Order of the divergence, above 1; 2 is chi-square. Near 1 the weights become those of
         ``PacBayes``.
 
     Examples
@@ -109,7 +108,9 @@ class OptimalAlignment(AlignmentLearner):
     >>> from sklearn.datasets import load_iris
     >>> from bochner import SpectralFeatures
     >>> X, y = load_iris(return_X_y=True)
-    >>> features = SpectralFeatures(learner=OptimalAlignment(radius=0.5), n_candidates=200, n_components=20, random_state=0).fit(X, y)
+    >>> sizes = {"n_candidates": 200, "n_components": 20}
+    >>> features = SpectralFeatures(learner=OptimalAlignment(radius=0.5), **sizes, random_state=0)
+    >>> features = features.fit(X, y)
     >>> features.transform(X).shape
     (150, 40)
     """

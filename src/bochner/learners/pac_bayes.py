@@ -7,7 +7,7 @@ from .._checks import check_positive
 from ..bounds import kl_divergence, second_order
 from .reweighting import AlignmentLearner, AlignmentReport
 
-# Fixed before any data is seen, so that choosing among them costs ln(25) in the bound and no more.
+# Fixed before any data is read, so that the choice among them adds ln(25) to the bound.
 BETA_GRID = tuple(float(beta) for beta in np.logspace(-3, 3, 25))
 _CHOICE_DELTA = 0.05
 
@@ -19,9 +19,8 @@ def gibbs_weights(
 
     .. math:: Q_m \propto P_m \exp(-\beta \sqrt{n}\, \hat L(\omega_m))
 
-    P ``prior_weights``, L̂ ``losses`` (or rows of them), n ``n_samples``, the number or the weight
-    of the rows. The mass of the prior is kept. β = 0 gives the prior back, β = ∞ the frequencies of
-    least loss. Among all distributions Q minimises Q·L̂ + KL(Q ‖ P) / (β √n).
+    β = 0 returns the prior, β = ∞ the frequencies of least loss. Among all distributions Q
+    minimizes Q·L̂ + KL(Q ‖ P) / (β √n).
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ def gibbs_weights(
     losses : array (n_atoms,) or (n_posteriors, n_atoms)
         L̂, or rows of them.
     beta : float
-        β, how far the weights follow the losses.
+        β, the strength of the data.
     n_samples : float
         n, the number or the weight of the rows.
 
@@ -56,10 +55,8 @@ def gibbs_weights(
 
 
 def _aligned(prior_weights, values, in_rows=False):
-    prior_weights, values = (
-        np.asarray(prior_weights, dtype=np.float64),
-        np.asarray(values, dtype=np.float64),
-    )
+    prior_weights = np.asarray(prior_weights, dtype=np.float64)
+    values = np.asarray(values, dtype=np.float64)
     if prior_weights.ndim != 1 or prior_weights.shape != values.shape[in_rows:]:
         raise ValueError(
             f"Got {prior_weights.shape} weights and {values.shape} losses; each frequency needs "
@@ -73,15 +70,16 @@ def _aligned(prior_weights, values, in_rows=False):
 
 
 class PacBayes(AlignmentLearner):
-    """Weights Q_m ∝ P_m exp(−β √n L̂(ω_m)): the closed form that minimises a PAC-Bayes bound
-    (Letarte et al. 2019).
+    """Weights Q_m ∝ P_m exp(−β √n L̂(ω_m)), which minimize a PAC-Bayes bound.
+
+    See Letarte et al. 2019.
 
     Parameters
     ----------
     beta : float or "bound", default 1.0
-        How far the weights follow the data; 1 is t = √n in Theorem 3, where the bound converges.
-        ``"bound"`` takes, of 25 values between 1e-3 and 1e3, the one with the smallest bound; no
-        validation data is needed.
+        Strength of the data; 1 is t = √n in Theorem 3, for which the bound converges. ``"bound"``
+        selects the one of 25 values between 1e-3 and 1e3 with the smallest bound; no validation
+        data is needed.
 
     Examples
     --------
@@ -123,9 +121,7 @@ class PacBayes(AlignmentLearner):
 
     @staticmethod
     def _bound_values(weights, beta, prior_weights, losses, n_samples):
-        """``bound`` of many rows of weights at once: it is linear in the loss and in the
-        divergence.
-        """
+        """Return ``bound`` for many rows of weights; it is linear in loss and divergence."""
         mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)
         divergence = np.sum(rel_entr(weights, prior_weights), axis=-1) / mass
         rest = second_order(
@@ -134,15 +130,12 @@ class PacBayes(AlignmentLearner):
         return np.sum(weights * losses, axis=-1) / mass + divergence / t + rest
 
     def _bound(self, report, weights, empirical, **settings):
-        divergence, t = (
-            kl_divergence(weights, report.prior_weights),
-            float(self.deviation_scale(report)),
-        )
+        divergence = kl_divergence(weights, report.prior_weights)
+        t = float(self.deviation_scale(report))
         return second_order(
             empirical, divergence, int(report.n_samples), t=t, n_tried=report.n_tried, **settings
         )
 
     def deviation_scale(self, report):
-        return np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt(
-            report.n_samples
-        )
+        beta = np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff)
+        return beta * np.sqrt(report.n_samples)

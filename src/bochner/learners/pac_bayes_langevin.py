@@ -1,6 +1,4 @@
-"""PacBayesLangevin: frequencies drawn from the pseudo-posterior on R^d itself, not chosen among the
-prior's draws.
-"""
+"""PacBayesLangevin: frequencies drawn from the pseudo-posterior on R^d."""
 
 from __future__ import annotations
 
@@ -20,18 +18,17 @@ from ..priors import SpectralPrior
 from .alignment import potential_and_gradient
 from .base import Learned, Learner
 
-# Share of accepted steps at which Langevin proposals get ahead fastest (Roberts and Rosenthal
-# 1998).
+# Share of accepted steps at which Langevin proposals mix fastest (Roberts and Rosenthal 1998).
 _BEST_ACCEPTANCE = 0.574
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorReport:
-    """What the chains found.
+    """Report of the chains.
 
-    ``losses`` L̂ of the returned frequencies, ``prior_losses`` of those they started from;
-    ``acceptance`` the share of Langevin steps that were taken in the second half, and
-    ``jump_acceptance`` of jumps; ``tradeoff`` is β and ``n_samples`` n.
+    ``losses`` are L̂ of the returned frequencies, ``prior_losses`` of those at the start;
+    ``acceptance`` is the share of Langevin steps that were accepted in the second half, and
+    ``jump_acceptance`` that of jumps; ``tradeoff`` is β and ``n_samples`` n.
     """
 
     losses: np.ndarray
@@ -44,31 +41,32 @@ class PosteriorReport:
 
 @dataclass(eq=False, repr=False)
 class PacBayesLangevin(NestedDefaults, Learner):
-    r"""Frequencies drawn from the pseudo-posterior on R^d (Letarte et al. 2019, Eq. 11) by Langevin
-    dynamics.
+    r"""Frequencies drawn from the pseudo-posterior on R^d by Langevin dynamics.
+
+    See Letarte et al. 2019, Eq. 11.
 
     .. math:: q^*(\omega) \propto p(\omega) \exp(-\tau \hat L(\omega)), \qquad \tau = \beta \sqrt n
 
-    The paper finds this density "hard to compute" and works on a discrete set of draws from the
-    prior p instead (``PacBayes``, whose weights are q*/p on them). Here each atom of the measure
-    starts a chain of its own, and where the chains end are independent draws, of equal weights: no
-    atom is spent where the posterior is small. A step proposes ω' = ω + (h/2) S ∇ ln q* + √h
-    S^{1/2} z and takes it by the rule of Metropolis and Hastings, so q* is left as it is, whatever
-    h (S are squared sizes of the starting frequencies, column by column; h is found in the first
-    half of the steps and then kept). Some steps are jumps: proposals drawn from p afresh, which
-    lead from one hill of q* to another. Each step takes two passes over the rows.
+    The paper calls this density "hard to compute" and uses draws from the prior p instead
+    (``PacBayes``, whose weights are q*/p on them). Here each atom of the measure starts its own
+    chain. The ends of the chains are independent draws of equal weights, so that no atom is wasted
+    on a small posterior. A step proposes ω' = ω + (h/2) S ∇ ln q* + √h S^{1/2} z and accepts it by
+    the rule of Metropolis and Hastings, so that q* is stationary for every h. S are squared sizes
+    of the starting frequencies, by column; h is tuned in the first half of the steps. Some steps
+    are jumps, new draws from p, which lead from one mode of q* to another. Each step takes two
+    passes over the rows.
 
     Parameters
     ----------
     beta : float, default 1.0
-        How far the draws follow the data, as for ``PacBayes``; 0 draws from the prior.
+        Strength of the data, as for ``PacBayes``; 0 draws from the prior.
     prior : a scalar prior, default None
         p, which must have a density (``Anova`` has none). None is the prior of the
         ``SpectralFeatures`` around it.
     n_steps : int, default 100
         Steps of each chain.
     jump_every : int, default 5
-        Every so many steps a jump; 0: never.
+        Number of steps from one jump to the next; 0 makes no jumps.
 
     Examples
     --------
@@ -89,9 +87,7 @@ class PacBayesLangevin(NestedDefaults, Learner):
     jump_every: int = 5
 
     def for_prior(self, prior: SpectralPrior) -> Self:
-        """This learner with the prior that the measure was drawn from, unless it has one of its
-        own.
-        """
+        """Return this learner with the prior of the measure, unless it has its own."""
         return self if self.prior is not None else clone(self).set_params(prior=prior)
 
     def check_parameters(self) -> None:
@@ -112,8 +108,7 @@ class PacBayesLangevin(NestedDefaults, Learner):
         if self.prior is None:
             raise ValueError(
                 "PacBayesLangevin needs the density of a prior and none was given. Use it inside "
-                "SpectralFeatures, or write e.g. "
-                "PacBayesLangevin(prior=Gaussian(gamma=1.0))."
+                "SpectralFeatures, or write e.g. PacBayesLangevin(prior=Gaussian(gamma=1.0))."
             )
         prior = self.prior.resolved(rows, weights)
         posterior = PseudoPosterior.of(prior, self.beta, rows, target, weights)
@@ -124,15 +119,12 @@ class PacBayesLangevin(NestedDefaults, Learner):
         report = PosteriorReport(
             reached.losses, prior_losses, acceptance, jumps, float(self.beta), posterior.n_samples
         )
-        return Learned(
-            FourierMeasure(reached.places, np.full(len(start), measure.mass / len(start))), report
-        )
+        equal = np.full(len(start), measure.mass / len(start))
+        return Learned(FourierMeasure(reached.places, equal), report)
 
     def _chains(self, posterior, prior, start, rng):
-        """Where all chains end, and the shares of accepted steps and jumps."""
-        sizes = (
-            np.median(np.abs(start), axis=0) / 0.6745
-        )  # a robust standard deviation of each column
+        """Return the ends of all chains, and the shares of accepted steps and jumps."""
+        sizes = np.median(np.abs(start), axis=0) / 0.6745  # robust standard deviations
         sizes = np.where(sizes > 0, sizes, sizes[sizes > 0].mean() if np.any(sizes > 0) else 1.0)
         here, log_step = posterior.at(start), 0.0
         shares: tuple[list, list] = ([], [])
@@ -151,11 +143,8 @@ class PacBayesLangevin(NestedDefaults, Learner):
             if 2 * number > self.n_steps:
                 shares[bool(jump)].append(np.mean(accepted))
             elif not jump:
-                log_step += (
-                    (np.mean(np.exp(np.minimum(gain, 0.0))) - _BEST_ACCEPTANCE)
-                    * 3
-                    / np.sqrt(number)
-                )
+                acceptance = np.mean(np.exp(np.minimum(gain, 0.0)))
+                log_step += (acceptance - _BEST_ACCEPTANCE) * 3 / np.sqrt(number)
         return here, shares
 
 
@@ -169,7 +158,7 @@ class Places:
     slopes: np.ndarray
 
     def replaced(self, others: Places, chosen: np.ndarray) -> Places:
-        """The others' where they were chosen."""
+        """Return a copy with the chosen rows of ``others``."""
         rows = chosen[:, None]
         return Places(
             np.where(rows, others.places, self.places),
@@ -180,8 +169,9 @@ class Places:
 
 
 def langevin_gain(here: Places, there: Places, step: np.ndarray) -> np.ndarray:
-    """ln of q*(ω') g(ω' → ω) / (q*(ω) g(ω → ω')), g the law of a proposal: N(ω + (h/2) S ∇, h S)
-    with h S ``step``.
+    """Return ln of q*(ω') g(ω' → ω) / (q*(ω) g(ω → ω')), g the law of a proposal.
+
+    g is N(ω + (h/2) S ∇, h S), and h S is ``step``.
     """
     forth = np.sum((there.places - here.places - step / 2 * here.slopes) ** 2 / step, axis=1)
     back = np.sum((here.places - there.places - step / 2 * there.slopes) ** 2 / step, axis=1)
@@ -192,9 +182,7 @@ def langevin_gain(here: Places, there: Places, step: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PseudoPosterior:
-    """ln q* = ln p − τ L̂, up to a constant, with its slope, for the rows and targets that it
-    holds.
-    """
+    """ln q* = ln p − τ L̂, up to a constant, and its slope, for given rows and targets."""
 
     prior: SpectralPrior
     temperature: float
@@ -208,18 +196,15 @@ class PseudoPosterior:
     def of(
         cls, prior: SpectralPrior, beta: float, rows: Rows, target: Any, weights: Any
     ) -> PseudoPosterior:
-        """A row of weight 2 counts as two rows."""
-        similarity = (
-            target.similarity(weights) if isinstance(target, Values) else target.similarity()
-        )
+        """Return the posterior of these rows; a row of weight 2 counts as two rows."""
+        arguments = (weights,) if isinstance(target, Values) else ()
+        similarity = target.similarity(*arguments)
         factors, signs = similarity.factors, similarity.signs
         n_samples, trace = float(len(rows)), similarity.trace
         if weights is not None:
             n_samples = float(np.sum(weights))
-            trace, factors = (
-                float(np.sum(signs * (weights @ factors**2))),
-                factors * weights[:, None],
-            )
+            trace = float(np.sum(signs * (weights @ factors**2)))
+            factors = factors * weights[:, None]
         if n_samples < 2:
             raise ValueError(
                 f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2."
@@ -227,15 +212,14 @@ class PseudoPosterior:
         return cls(prior, beta * np.sqrt(n_samples), rows, factors, signs, trace, n_samples)
 
     def at(self, frequencies: np.ndarray) -> Places:
-        """ln q* at some frequencies, in two passes over the rows."""
+        """Return ln q* at some frequencies, in two passes over the rows."""
         density, density_slopes = self.prior.log_density(frequencies)
         n_pairs = self.n_samples * (self.n_samples - 1)
-        # Where the prior has no density nothing is asked of the rows: such a proposal is not taken.
+        # Proposals without a density of the prior are replaced, because they are never accepted.
         sound = np.where(np.isfinite(density)[:, None], frequencies, 0.0)
         atoms = FourierMeasure(sound, np.ones(len(sound)))
         energy, slopes = potential_and_gradient(atoms, self.rows, self.signal, self.signs)
         losses = 0.5 - (energy - self.trace) / (2 * n_pairs)
         values = density - self.temperature * losses
-        return Places(
-            frequencies, losses, values, density_slopes + self.temperature * slopes / (2 * n_pairs)
-        )
+        slopes = density_slopes + self.temperature * slopes / (2 * n_pairs)
+        return Places(frequencies, losses, values, slopes)

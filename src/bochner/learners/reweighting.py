@@ -1,6 +1,4 @@
-"""What the learners share that keep the frequencies and change their weights by the alignment
-losses.
-"""
+"""Base of learners that keep the frequencies and reweight them by their alignment losses."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -17,10 +15,9 @@ from .base import Learned, Learner
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AlignmentReport:
-    """Result of reweighting: the losses, the weights before and after, and the parameter that was
-    used.
+    """Result of reweighting: losses, weights before and after, and the parameter in use.
 
-    For several rows of losses, weights and tradeoffs have a row each.
+    For several rows of losses, weights and tradeoffs have one row each.
 
     Parameters
     ----------
@@ -35,7 +32,7 @@ class AlignmentReport:
     tradeoff : float
         The beta or the radius behind the weights.
     n_tried : int, default 1
-        How many were compared on the same data.
+        Number of parameters that were compared on the same data.
 
     Attributes
     ----------
@@ -47,7 +44,8 @@ class AlignmentReport:
     --------
     >>> import numpy as np
     >>> half = np.full(2, 0.5)
-    >>> report = AlignmentReport(np.array([0.2, 0.4]), half, np.array([1.0, 0.0]), 100, tradeoff=1.0)
+    >>> losses, weights = np.array([0.2, 0.4]), np.array([1.0, 0.0])
+    >>> report = AlignmentReport(losses, half, weights, 100, tradeoff=1.0)
     >>> float(report.empirical(report.weights)), round(float(report.empirical(half)), 3)
     (0.2, 0.3)
     >>> report
@@ -63,9 +61,7 @@ class AlignmentReport:
 
     @property
     def effective_atoms(self) -> Any:
-        """1 / Σ_m Q_m² of the normalized weights; far below the number of atoms if few of them have
-        the weight.
-        """
+        """1 / Σ_m Q_m² of the normalized weights; small if few atoms have most of the weight."""
         return effective_atoms(self.weights)
 
     def __repr__(self) -> str:
@@ -86,11 +82,10 @@ class AlignmentReport:
 
 
 class AlignmentLearner(Learner):
-    """Reweight atoms by their alignment losses; all it asks of the data is additive
-    (``alignment_sums``).
+    """Base of learners that reweight atoms by their alignment losses, from additive sums.
 
-    A subclass writes ``weigh(prior_weights, losses, n_samples)``, which returns an
-    ``AlignmentReport``; batches, landmarks and a bound then come for nothing.
+    A subclass defines ``weigh(prior_weights, losses, n_samples)``, which returns an
+    ``AlignmentReport``. It then learns in batches and for landmarks, and has a bound.
 
     Examples
     --------
@@ -102,7 +97,9 @@ class AlignmentLearner(Learner):
     ...         weights = prior_weights.sum() * best / best.sum(axis=-1, keepdims=True)
     ...         return AlignmentReport(losses, prior_weights, weights, n_samples, tradeoff=None)
     >>> X = np.random.default_rng(0).normal(size=(50, 1))
-    >>> features = SpectralFeatures(Gaussian(), OnlyTheBest(), n_candidates=30, n_components=1, random_state=0).fit(X, X[:, 0] > 0)
+    >>> sizes = {"n_candidates": 30, "n_components": 1}
+    >>> features = SpectralFeatures(Gaussian(), OnlyTheBest(), **sizes, random_state=0)
+    >>> features = features.fit(X, X[:, 0] > 0)
     >>> bool(features.report_.losses[features.selected_[0]] == features.report_.losses.min())
     True
     """
@@ -110,9 +107,7 @@ class AlignmentLearner(Learner):
     accepts_tensors: ClassVar[bool] = True
 
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
-        """Learn from sums collected before: O(n_atoms), the data is not needed any more, and
-        nothing is random.
-        """
+        """Learn from ``alignment_sums`` in O(n_atoms), without the data."""
         self.check_parameters()
         report = self.weigh(measure.weights, sums.losses(), sums.n_samples)
         return Learned(measure.reweighted(report.weights), report)
@@ -124,10 +119,9 @@ class AlignmentLearner(Learner):
     def weigh(
         self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float
     ) -> AlignmentReport:
-        """New weights, of the same mass, from the losses of the atoms: all that a subclass decides.
+        """Return new weights, of the same mass, from the losses of the atoms.
 
-        Several rows of losses, (n_rows, n_atoms), e.g. one for each landmark, give as many rows of
-        weights.
+        Losses (n_rows, n_atoms), e.g. one row for each landmark, give weights of this shape.
         """
 
     def bound(
@@ -138,8 +132,7 @@ class AlignmentLearner(Learner):
         delta: float = 0.05,
         form: str = "safe",
     ) -> Bound:
-        """Bound the alignment loss of the kernel with ``weights`` over the frequencies, by default
-        the learned ones.
+        """Bound the alignment loss of the kernel with ``weights``, by default the learned ones.
 
         Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment``
         Theorem 4 at its μ. The bound is not valid if the mean loss is outside [0, 1].
@@ -152,16 +145,10 @@ class AlignmentLearner(Learner):
         return of_any_losses(theorem, float(report.empirical(weights)))
 
     def _bound(self, report, weights, empirical, **settings) -> Bound:
-        """Theorem 3 at t = √n, which holds for any weights, however they were found."""
-        return second_order(
-            empirical,
-            kl_divergence(weights, report.prior_weights),
-            int(report.n_samples),
-            **settings,
-        )
+        """Return the bound of Theorem 3 at t = √n, which holds for any weights."""
+        divergence = kl_divergence(weights, report.prior_weights)
+        return second_order(empirical, divergence, int(report.n_samples), **settings)
 
     def deviation_scale(self, report: AlignmentReport) -> Any:
-        """t in the theorems that hold for any weights at a t fixed before the data: √n, or what the
-        weights were made for.
-        """
+        """Return t of theorems that hold for any weights at a t fixed before the data."""
         return np.sqrt(report.n_samples)

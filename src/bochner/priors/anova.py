@@ -5,6 +5,7 @@ from operator import mul
 
 import numpy as np
 from scipy.special import stdtrit
+from sklearn.base import clone
 
 from .._checks import MissingMethod, check_positive_vector
 from .._estimator import keyword_only_from
@@ -44,6 +45,7 @@ class Anova(SpectralPrior):
 
     _samplings = ("iid", "qmc")
     _bandwidth = "length_scale"
+    weighs_columns = True
 
     def __init__(self, *, nu=1.5, length_scale=1.0, weight=1.0):
         self.nu = nu
@@ -88,6 +90,14 @@ class Anova(SpectralPrior):
         return ProductKernel(
             np.sqrt(2 * order + 1) / self._lengths(n_features), self._weights(n_features), order
         )
+
+    def start_rate(self, n_features):
+        """Return a rate that does not depend on the number of columns: each has its own factor."""
+        return 0.3
+
+    def with_rates(self, rates, weights):
+        """Return a copy with these rates 1 / ℓ and weights of the columns."""
+        return clone(self).set_params(length_scale=1 / rates, weight=weights)
 
     def _from_length(self, length):
         weights = np.asarray(self.weight, dtype=np.float64)

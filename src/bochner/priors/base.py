@@ -70,6 +70,8 @@ class SpectralPrior(BaseEstimator, ABC):
     # True if ``Evidence`` has fitted the parameters to rows and targets: a bound on the same rows
     # does not hold.
     _learned: bool = False
+    # True if ``Evidence`` also learns a weight for each column.
+    weighs_columns: ClassVar[bool] = False
 
     def __sklearn_clone__(self):
         copy = super().__sklearn_clone__()
@@ -123,6 +125,31 @@ class SpectralPrior(BaseEstimator, ABC):
                 "apart. Scale the columns, e.g. by StandardScaler."
             )
         return clone(self).set_params(**{name: bandwidth})
+
+    def start_rate(self, n_features: int) -> float:
+        """Return the rate of all columns, in standard deviations, from which Evidence starts."""
+        return n_features**-0.5
+
+    def lower_gram(self, X: np.ndarray) -> np.ndarray:
+        """Return the Gram matrix of X in its dtype; only the lower half needs to be filled."""
+        kernel = self.compiled(X.shape[1])
+        if kernel is None:
+            return self._gram(X, X).astype(X.dtype, copy=False)
+        return kernel.gram(X, lower=True)
+
+    def gram_slopes(
+        self, X: np.ndarray, gram: np.ndarray, pull: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return Σ_ik pull_ik ∂k(x_i, x_k)/∂ log rate_j, and the same for weights or None.
+
+        ``Evidence`` needs it, and ``with_rates(rates, weights)``: the prior of this family in which
+        column j varies with ``rates[j]``, an inverse length. ``gram`` and ``pull`` are symmetric,
+        only their lower halves are filled, and ``pull`` may be overwritten.
+        """
+        kernel = self.compiled(X.shape[1])
+        if kernel is None:
+            raise missing_method(self, "gram_slopes", "Evidence")
+        return kernel.slopes(X, gram, pull)
 
     def _bandwidth_name(self) -> str | None:
         """Return the name of the parameter that holds the bandwidth, None for a prior without one."""

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from .._loops.grams import GAUSSIAN, RadialKernel
 from .base import RadialPrior
@@ -67,6 +68,10 @@ class Gaussian(RadialPrior):
     def compiled(self, n_features):
         """Return a radial kernel of rates √(2γ) = 1 / σ."""
         return RadialKernel(1 / self._lengths(n_features), GAUSSIAN)
+
+    def with_rates(self, rates, weights):
+        """Return a copy with these rates 1 / σ of the columns; there are no weights."""
+        return clone(self).set_params(gamma=rates**2 / 2)
 
     def _from_length(self, length):
         return length if self._bandwidth_name() == "length_scale" else 1 / (2 * length**2)

@@ -1,6 +1,7 @@
 """The Laplace prior."""
 
 import numpy as np
+from sklearn.base import clone
 
 from .._loops.grams import ProductKernel
 from .base import ProductPrior
@@ -39,6 +40,14 @@ class Laplace(ProductPrior):
     def compiled(self, n_features):
         """Return a product of exponentials."""
         return ProductKernel(self._rates(n_features), None, 0)
+
+    def start_rate(self, n_features):
+        """Return the rate of all columns from which Evidence starts."""
+        return 1 / n_features
+
+    def with_rates(self, rates, weights):
+        """Return a copy with these rates γ of the columns; there are no weights."""
+        return clone(self).set_params(gamma=rates)
 
     def _from_length(self, length):
         return 1 / length

@@ -1,6 +1,4 @@
-"""Solvers of ridge problems: parameter objects that say what they need, and factorizations that
-answer for any ridge.
-"""
+"""Solvers of ridge problems: parameter objects, and factorizations that solve any ridge."""
 
 from .base import Solver
 from .direct import Cholesky, Eigen

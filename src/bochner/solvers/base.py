@@ -1,6 +1,4 @@
-"""A solver is a parameter object: it says what it needs, and ``init`` gives a factorization that
-solves for ridges.
-"""
+"""Base of solvers: parameter objects whose ``init`` returns a factorization that solves ridges."""
 
 from __future__ import annotations
 
@@ -22,17 +20,16 @@ from .systems import Eigensystem
 
 
 def feature_block(source: Any) -> Callable:
-    """The features of a FourierMeasure or a fitted transformer, as a function of a block of rows."""
+    """Return the features of a FourierMeasure or a transformer as a function of rows."""
     return source.block() if isinstance(source, FourierMeasure) else source.transform
 
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """Features and targets of rows around the means of the training rows; without an intercept, as
-    they are.
+    """Features and targets around the means of the training rows, if there is an intercept.
 
-    ``source`` is a FourierMeasure or a fitted transformer; ``share`` is what the intercept adds to
-    a leverage: 1 / Σ weights, or 0.
+    ``source`` is a FourierMeasure or a fitted transformer; ``share`` is the part of the intercept
+    in a leverage: 1 / Σ weights, or 0.
     """
 
     source: Any
@@ -42,32 +39,27 @@ class CenteredRows:
 
     @classmethod
     def of(cls, source: Any, statistics: RidgeStatistics, fit_intercept: bool) -> CenteredRows:
-        """Around the means of these sums."""
+        """Return rows around the means of these sums."""
+        features, targets = statistics.feature_mean, statistics.target_mean
         if fit_intercept:
-            return cls(
-                source, statistics.feature_mean, statistics.target_mean, 1 / statistics.weight
-            )
-        return cls(
-            source, np.zeros_like(statistics.feature_sum), np.zeros_like(statistics.target_sum), 0.0
-        )
+            return cls(source, features, targets, 1 / statistics.weight)
+        return cls(source, np.zeros_like(features), np.zeros_like(targets), 0.0)
 
     def __call__(self, X: Any) -> np.ndarray:
-        return (
-            as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False)
-            - self.feature_mean
-        )
+        features = as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False)
+        return features - self.feature_mean
 
     def targets(self, Y: Any) -> np.ndarray:
-        """Targets around their mean."""
+        """Return the targets around their mean."""
         return np.asarray(Y, dtype=np.float64) - self.target_mean
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeProblem:
-    """min Σ_i h_i ‖f(x_i) − y_i‖² + α ‖f‖²: the sums over the rows, and how outputs go together.
+    """min Σ_i h_i ‖f(x_i) − y_i‖² + α ‖f‖²: sums over the rows, and the structure of the outputs.
 
-    ``sums`` are around the means where there is an intercept; ``spectrum`` is the eigensystem of
-    their Gram matrix and ΦᵀY where it is known already.
+    ``sums`` are around the means if there is an intercept; ``spectrum`` is the eigensystem of their
+    Gram matrix and ΦᵀY, or None.
     """
 
     sums: RidgeStatistics
@@ -87,31 +79,28 @@ class RidgeProblem:
 
 
 class Solution(NamedTuple):
-    """Coefficients of the scalar features, (n_columns, n_outputs), and the number of steps it took."""
+    """Coefficients of the scalar features, (n_columns, n_outputs), and the number of steps."""
 
     coefficients: np.ndarray
     n_iter: int = 1
 
 
 class Factorization(ABC):
-    """What a solver makes of a problem: it solves for ridges, one after the other."""
+    """A problem prepared by a solver, to be solved for one ridge after the other."""
 
     @abstractmethod
     def solve(self, alpha: float) -> Solution:
-        """The minimizer for one ridge."""
+        """Return the minimizer for one ridge."""
 
     def mean_leverage(self, alpha: float) -> float:
-        """Share of the outputs' degrees of freedom that the fit spends; zero where no matrix was
-        factorized.
-        """
+        """Return the mean leverage of the rows; zero if no matrix was factorized."""
         return 0.0
 
 
 class Solver(BaseEstimator, ABC):
-    """How a ridge is solved; a parameter object, never fitted."""
+    """Base of solvers of ridge problems; a parameter object, never fitted."""
 
-    # What it needs: a matrix of all pairs of unknowns; the rows again, so that sums of earlier rows
-    # are not enough.
+    # True if it needs a matrix of all pairs of unknowns, or all rows and not only their sums.
     needs_matrix: ClassVar[bool] = False
     needs_rows: ClassVar[bool] = False
 
@@ -119,7 +108,7 @@ class Solver(BaseEstimator, ABC):
     def init(
         self, problem: RidgeProblem, data: TrainingData | None = None, rng: Seed = None
     ) -> Factorization:
-        """The factorization; ``data`` are the rows behind the sums where they are still at hand."""
+        """Return the factorization; ``data`` are the rows of the sums, None if they are gone."""
 
     def check_parameters(self) -> None:
-        """Complain about parameters before any work."""
+        """Raise an error for parameters that cannot be used."""

@@ -1,4 +1,4 @@
-"""Which solver fits a ridge, by its structure and its size."""
+"""Choice of the solver of a ridge, by its structure and its size."""
 
 from typing import Any
 
@@ -12,23 +12,22 @@ DENSE_LIMIT = 4096
 
 
 def matrix_fits(n_unknowns: int) -> bool:
-    """Whether a matrix of all pairs of this many features or unknowns is formed."""
+    """Return True if a matrix of all pairs of this many features or unknowns is formed."""
     return n_unknowns <= DENSE_LIMIT
 
 
 def rows_are_few(solver: Solver | None, n_rows: int, n_columns: int) -> bool:
-    """Whether the eigensystem comes from the rows' own Gram matrix, which is the smaller one."""
+    """Return True if the Gram matrix of the rows is the smaller one and gives the eigensystem."""
     return isinstance(solver, Eigen | None) and n_rows < min(n_columns, DENSE_LIMIT)
 
 
 def check_solver(solver: Any) -> None:
-    """None, or a solver with sound parameters."""
+    """Raise an error unless ``solver`` is None or a solver with valid parameters."""
     refuse_class(solver, "solver")
     if solver is not None and not isinstance(solver, Solver):
         raise TypeError(
             "solver must be None (an automatic choice) or an object: Eigen(), Cholesky(), "
-            "ConjugateGradient(), LBFGS() or "
-            f"StochasticGradient(), got {solver!r}."
+            f"ConjugateGradient(), LBFGS() or StochasticGradient(), got {solver!r}."
         )
     if solver is not None:
         solver.check_parameters()
@@ -43,21 +42,17 @@ def chosen_solver(
     few_rows: bool,
     bounded: bool = True,
 ) -> Solver:
-    """The solver for ``n_columns`` scalar features and ``n_unknowns`` rows of M, or a refusal that
-    names the size.
+    """Return the solver for ``n_columns`` scalar features and ``n_unknowns`` rows of M.
 
-    ``bounded=False`` forms matrices of any size.
+    A matrix that would be too large is refused, unless ``bounded=False``.
     """
     dense = few_rows or not bounded or (matrix_fits(n_columns) and matrix_fits(n_unknowns))
     solver = asked
     if solver is None:
         direct = Eigen() if few_rows or n_alphas > 1 else Cholesky()
         solver = direct if dense else ConjugateGradient()
-    if (
-        solver.needs_matrix
-        and not dense
-        and (not matrix_fits(n_columns) or n_unknowns > 4 * DENSE_LIMIT)
-    ):
+    too_large = not matrix_fits(n_columns) or n_unknowns > 4 * DENSE_LIMIT
+    if solver.needs_matrix and not dense and too_large:
         raise ValueError(
             f"{solver!r} forms a matrix of all pairs of {max(n_columns, n_unknowns)} unknowns, "
             f"{8e-9 * max(n_columns, n_unknowns) ** 2:.1f} GB. Write solver=ConjugateGradient(), "

@@ -1,51 +1,53 @@
-"""Operator-valued models with any convex loss, by Newton's method on row sums (Brault et al. 2016,
-Eq. 11).
-"""
+"""Newton's method for operator-valued models with any convex loss (Brault et al. 2016, Eq. 11)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 
 from .._loops.blocks import tiles
 from .._terminal.progress import track
 from ..data import Block, Rows
 from ..losses import Loss
 from ..operators import OperatorMeasure
-from .newton import Minimum, Reached, cholesky_factor, with_constant
+from .newton import (
+    MOST_PRODUCTS,
+    MOST_UNKNOWNS,
+    Minimum,
+    Reached,
+    cholesky_factor,
+    step_by_products,
+    with_constant,
+)
 from .statistics import TILE_ROWS
 
-# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole
-# Hessian is summed; beyond, conjugate gradients with passes of their own.
-_MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-4), 300
-# Corners of losses are rounded less and less, in units of the loss: each stage starts where the
-# last one ended.
+# Widths over which corners of losses are rounded, in units of the loss; each stage starts at the
+# result of the previous one.
 _WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
 _EARLY_TOLERANCE = 1e-3
 # A decrease by less than this share of the objective may be lost in rounding.
 _ROUNDING = 1e-9
-# Shares of a step that are compared where the whole of it leads too far.
+# Shares of a step that are compared if the whole step is too long.
 _SHORTER = 2.0 ** -np.arange(1, 31)
-# With a corner, hardly a row may bend: so much of the rows' weight then holds the constants, in
-# steps, not in the objective.
+# Losses with a corner may have almost no curvature: this share of the rows' weight is then added to
+# that of the constants, in steps, not in the objective.
 _HELD_CONSTANT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexProblem:
-    r"""min over θ and b of
+    r"""Minimize over θ and b
 
     .. math:: \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
 
     Ψ the features of ``measure``, y ``targets`` (n_samples, n_outputs), h ``weights`` (or None).
-    The unknowns are one vector, θ and then b where ``constant``. Ψ is never built: Ψ(x) θ = φ(x)
-    expand(θ), and gradients come back by ``contract``.
+    The unknowns are one vector, θ and then b if ``constant``. Ψ is never built: Ψ(x) θ = φ(x)
+    expand(θ), and ``contract`` is the transpose.
     """
 
     rows: Rows
@@ -62,10 +64,8 @@ class ConvexProblem:
 
     @cached_property
     def _penalties(self) -> np.ndarray:
-        return np.append(
-            np.full(self.measure.n_columns, self.alpha),
-            np.zeros(self.n_unknowns - self.measure.n_columns),
-        )
+        n_columns = self.measure.n_columns
+        return np.append(np.full(n_columns, self.alpha), np.zeros(self.n_unknowns - n_columns))
 
     @cached_property
     def _signals(self) -> list[Any]:
@@ -73,50 +73,41 @@ class ConvexProblem:
 
     @cached_property
     def _total(self) -> float:
-        """The rows' weight."""
+        """Weight of all rows."""
         return float(len(self.rows) if self.weights is None else np.sum(self.weights))
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
         """Pairs of outputs that the second derivative of a row mixes."""
-        n = self.measure.n_outputs
-        return [
-            (a, b) for a in range(n) for b in range(a + 1) if self.loss.couples_outputs or a == b
-        ]
+        coupled, n = self.loss.couples_outputs, self.measure.n_outputs
+        return [(a, b) for a in range(n) for b in range(a + 1) if coupled or a == b]
 
     @property
     def _whole(self) -> bool:
-        return self.n_unknowns <= _MOST_UNKNOWNS and len(self._pairs) <= _MOST_PRODUCTS
+        return self.n_unknowns <= MOST_UNKNOWNS and len(self._pairs) <= MOST_PRODUCTS
 
     def coefficients(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients of the scalar features, (2 n_atoms, n_outputs), and the constants."""
+        """Return coefficients of the scalar features, (2 n_atoms, n_outputs), and constants."""
         theta, constants = np.split(unknowns, [self.measure.n_columns])
-        return self.measure.expand(theta), constants if self.constant else np.zeros(
-            self.measure.n_outputs
-        )
+        constants = constants if self.constant else np.zeros(self.measure.n_outputs)
+        return self.measure.expand(theta), constants
 
     def _contracted(self, sums):
-        """The transpose of ``coefficients``, of sums (2 n_atoms + 1, n_outputs) with the constant
-        last.
-        """
+        """Apply the transpose of ``coefficients`` to sums (2 n_atoms + 1, n_outputs)."""
         theta = self.measure.contract(sums[:-1])
         return np.append(theta, sums[-1]) if self.constant else theta
 
     def at(self, unknowns: np.ndarray) -> Reached:
-        """One pass over the rows."""
+        """Return value, gradient and curvature, in one pass over the rows."""
         block = _sums_block, *self.coefficients(unknowns), self._pairs, self._whole
         loss, pull, curvature = self._sum(*block)
         value = float(loss) + 0.5 * float(self._penalties @ unknowns**2)
         gradient = self._contracted(pull) + self._penalties * unknowns
-        return Reached(
-            unknowns,
-            value,
-            gradient,
-            self._hessian(curvature) if self._whole else self._diagonal(curvature),
-        )
+        curvature = self._hessian(curvature) if self._whole else self._diagonal(curvature)
+        return Reached(unknowns, value, gradient, curvature)
 
     def _hessian(self, curvature):
-        """Σ_ab F_jar W_ab,jk F_kbq from W_ab = Σ_i h_i ℓ''_ab φ_i φ_iᵀ, F the factors of the atoms."""
+        """Return Σ_ab F_jar W_ab,jk F_kbq, W_ab = Σ_i h_i ℓ''_ab φ_i φ_iᵀ, F the atoms' factors."""
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         n_columns, size = self.measure.n_columns, self.n_unknowns
@@ -138,7 +129,7 @@ class ConvexProblem:
         return hessian
 
     def _diagonal(self, curvature):
-        """The diagonal of the Hessian from Σ_i h_i ℓ''_ab φ_ij²."""
+        """Return the diagonal of the Hessian from Σ_i h_i ℓ''_ab φ_ij²."""
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         diagonal = np.zeros((2, m, self.measure.rank))
@@ -151,14 +142,13 @@ class ConvexProblem:
         return np.append(diagonal.ravel(), [own[a] for a in range(self.measure.n_outputs)])
 
     def along(self, unknowns: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """The objective after each of the shorter steps, in one pass."""
+        """Return the objective after each of the shorter steps, in one pass."""
         arguments = *self.coefficients(unknowns), *self.coefficients(step), _SHORTER
         places = unknowns + _SHORTER[:, None] * step
         return self._sum(_values_block, *arguments) + 0.5 * places**2 @ self._penalties
 
     def step(self, reached: Reached, progress: float = 0.0) -> np.ndarray:
-        """−H⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a
-        pass.
+        """Return −H⁻¹ gradient, by Cholesky or by conjugate gradients.
 
         ``progress`` is the size of the gradient relative to the first one.
         """
@@ -168,22 +158,22 @@ class ConvexProblem:
         if self._whole:
             return -cho_solve(cholesky_factor(reached.curvature, held), reached.gradient)
         at = self.coefficients(reached.coefficients)
-        # Where no row bends, a constant would have nothing to hold it.
-        inverse = 1 / np.maximum(
-            reached.curvature + held, 1e-12 * (1 + np.max(reached.curvature + held))
-        )
+        # Without curvature in any row, that of a constant would be zero.
+        diagonal = reached.curvature + held
+        inverse = 1 / np.maximum(diagonal, 1e-12 * (1 + np.max(diagonal)))
 
         def hessian(direction):
             sums = self._sum(_product_block, *at, *self.coefficients(direction))
             return self._contracted(sums) + held * direction
 
-        shape = (self.n_unknowns,) * 2
-        rtol = float(np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]))
-        operators = [
-            LinearOperator(shape, matvec) for matvec in (hessian, lambda vector: inverse * vector)
-        ]
-        limits = {"rtol": rtol, "atol": 0.0, "maxiter": _MOST_STEP_PASSES}
-        return cg(operators[0], -reached.gradient, M=operators[1], **limits)[0]
+        return step_by_products(
+            hessian,
+            lambda vector: inverse * vector,
+            reached.gradient,
+            progress,
+            _STEP_TOLERANCES,
+            _MOST_STEP_PASSES,
+        )
 
     def _sum(self, function, *arguments):
         row_bytes = 8 * (self.measure.scalar.n_columns + 4 * self.measure.n_outputs)
@@ -196,31 +186,23 @@ class ConvexProblem:
 def minimize_convex(
     problem: ConvexProblem, start: np.ndarray, tol: float, max_iter: int, unit: float = 1.0
 ) -> Minimum:
-    """The minimum; of a loss with a corner that of the loss rounded over 1e-4 of ``unit``, in
-    stages.
-    """
+    """Return the minimum; a loss with a corner is rounded in stages, over 1e-4 of ``unit`` last."""
     if problem.loss.rounded(1.0) is problem.loss:
         return _minimized(problem, start, tol, max_iter)
-    n_iter, found = 0, Minimum(start, 0, False)
+    n_iter, minimum = 0, Minimum(start, 0, False)
     for width in track(_WIDTHS, "convex loss"):
-        stage = _with_loss(problem, problem.loss.rounded(width * unit))
-        found = _minimized(
-            stage,
-            found.coefficients,
-            tol if width == _WIDTHS[-1] else max(tol, _EARLY_TOLERANCE),
-            max_iter,
-        )
-        n_iter += found.n_iter
-    return Minimum(found.coefficients, n_iter, found.converged)
+        stage = replace(problem, loss=problem.loss.rounded(width * unit))
+        stage_tol = tol if width == _WIDTHS[-1] else max(tol, _EARLY_TOLERANCE)
+        minimum = _minimized(stage, minimum.coefficients, stage_tol, max_iter)
+        n_iter += minimum.n_iter
+    return minimum._replace(n_iter=n_iter)
 
 
 def _minimized(problem, start, tol, max_iter):
-    """Newton's method; where a whole step does not lower the objective, one pass compares shorter
-    ones.
+    """Minimize by Newton's method; if a step is too long, one pass compares shorter ones.
 
-    (Damping by a multiple of the identity, as for the logistic loss, crawls where a loss is flat
-    but for a narrow band.)  It ends where a step is smaller than ``tol``, measured by the
-    curvature, relative to the objective; that step is still taken.
+    It stops after a step that, measured by the curvature, is smaller than ``tol`` relative to the
+    objective.
     """
     reached, n_iter = problem.at(start), 1
     steepest = np.linalg.norm(reached.gradient) or 1.0
@@ -243,31 +225,25 @@ def _minimized(problem, start, tol, max_iter):
     return Minimum(reached.coefficients, n_iter, False)
 
 
-def _with_loss(problem, loss):
-    return ConvexProblem(
-        problem.rows,
-        problem.targets,
-        problem.weights,
-        problem.measure,
-        loss,
-        problem.alpha,
-        problem.constant,
-    )
+def _tiles(features, X, targets, weights):
+    """Yield features with a constant, targets and weights of some rows at a time, in float64."""
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        yield A, y, h
 
 
 def _sums_block(features, loss, coefficients, constants, pairs, whole, X, targets, weights=None):
     size, n_outputs = len(coefficients) + 1, len(constants)
     total, pull = 0.0, np.zeros((size, n_outputs))
     curvature = np.zeros((len(pairs), size, size) if whole else (len(pairs), size))
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
-        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+    for A, y, h in _tiles(features, X, targets, weights):
         scores = A[:, :-1] @ coefficients + constants
         total += h @ (loss.values(y, scores) - loss.least(y))
         pull += A.T @ (h[:, None] * loss.gradient(y, scores))
         if loss.couples_outputs:
             bends = [loss.bend(y, scores, np.tile(unit, (len(y), 1))) for unit in np.eye(n_outputs)]
-        else:  # one direction tells all: none mixes with another
+        else:
             bend = loss.bend(y, scores, np.ones_like(scores))
             bends = [bend] * n_outputs
         for k, (a, b) in enumerate(pairs):
@@ -279,11 +255,9 @@ def _sums_block(features, loss, coefficients, constants, pairs, whole, X, target
 def _values_block(
     features, loss, coefficients, constants, direction, shift, lengths, X, targets, weights=None
 ):
-    """Σ_i h_i ℓ after steps of these lengths along a direction."""
+    """Return Σ_i h_i ℓ after steps of these lengths along a direction."""
     totals = np.zeros(len(lengths))
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
-        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+    for A, y, h in _tiles(features, X, targets, weights):
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
         totals += [
             h @ (loss.values(y, scores + length * moved) - loss.least(y)) for length in lengths
@@ -294,11 +268,9 @@ def _values_block(
 def _product_block(
     features, loss, coefficients, constants, direction, shift, X, targets, weights=None
 ):
-    """Σ_i h_i φ_i ℓ''(direction of the scores): the Hessian of the loss times a direction."""
+    """Return Σ_i h_i φ_i ℓ''(direction of the scores): the Hessian times a direction."""
     product = np.zeros((len(coefficients) + 1, len(constants)))
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
-        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+    for A, y, h in _tiles(features, X, targets, weights):
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
         product += A.T @ (h[:, None] * loss.bend(y, scores, moved))
     return product

@@ -1,6 +1,4 @@
-"""Direct solvers: eigenvectors, which answer everything, and Cholesky factors, which answer one
-ridge sooner.
-"""
+"""Direct solvers: eigenvectors for all ridges, and Cholesky factors, faster for one ridge."""
 
 from __future__ import annotations
 
@@ -23,18 +21,16 @@ from .systems import (
     ridge_spent,
 )
 
-# Columns of residuals held at once while rows are left out: many ridges share the products of few
-# outputs.
+# Columns of residuals computed at once while rows are left out.
 _COLUMNS_AT_ONCE = 256
-# Equations, one for each row and coupled output, that say which ridge is best where no matrix of
-# all unknowns is factorized.
+# Equations, one for each row and coupled output, that choose the ridge if no matrix of all unknowns
+# is factorized.
 _SOME_EQUATIONS = 1000
 _FEWEST_ROWS = 50
 
 
 class Eigen(Solver):
-    """Eigenvectors of the features' Gram matrix and of the output matrix, or of the normal matrix
-    of coupled outputs.
+    """Eigenvectors of the Gram matrix of the features, or of the matrix of coupled outputs.
 
     One factorization serves every ridge, leave-one-out errors, variances and leverages.
 
@@ -43,8 +39,8 @@ class Eigen(Solver):
     >>> import numpy as np
     >>> from bochner import SpectralRidge
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(solver=Eigen(), alpha=[1e-3, 1e-2, 1.0], random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> model.alpha_
+    >>> model = SpectralRidge(solver=Eigen(), alpha=[1e-3, 1e-2, 1.0], random_state=0)
+    >>> model.fit(X, np.sin(X[:, 0])).alpha_
     0.001
     """
 
@@ -62,8 +58,7 @@ class Eigen(Solver):
 class Cholesky(Solver):
     """A Cholesky factor for each different penalty; the fastest for one ridge.
 
-    Eigenvectors take over where there are more than eight penalties, or where the ridge is below
-    rounding.
+    Eigenvectors are used if there are more than eight penalties, or if the ridge is below rounding.
 
     Examples
     --------
@@ -83,15 +78,13 @@ class Cholesky(Solver):
 
 @dataclass(frozen=True, eq=False)
 class CholeskyFactorization(Factorization):
-    """Factors are made for the ridge that is asked for."""
+    """Cholesky factors, computed for each ridge."""
 
     problem: RidgeProblem
 
     def solve(self, alpha: float) -> Solution:
-        outputs = self.problem.outputs
-        solution = ridge_solution(
-            self.problem.matrix, self.problem.right_side, outputs.penalties(alpha)
-        )
+        problem, outputs = self.problem, self.problem.outputs
+        solution = ridge_solution(problem.matrix, problem.right_side, outputs.penalties(alpha))
         return Solution(outputs.coefficients(solution))
 
     def mean_leverage(self, alpha: float) -> float:
@@ -102,7 +95,7 @@ class CholeskyFactorization(Factorization):
 
 @dataclass(frozen=True, eq=False)
 class EigenFactorization(Factorization):
-    """M = U diag(s) Uᵀ: every question about the ridge is a division in this basis."""
+    """M = U diag(s) Uᵀ: in this basis every ridge is a division."""
 
     system: Eigensystem
     outputs: Outputs
@@ -113,37 +106,31 @@ class EigenFactorization(Factorization):
     def of_some_rows(
         cls, problem: RidgeProblem, data: TrainingData
     ) -> tuple[EigenFactorization, TrainingData]:
-        """The factorization of at most a thousand equations, of rows evenly spread over all, and
-        these rows.
-        """
+        """Return the factorization of about a thousand equations, and their rows, evenly spread."""
         outputs = problem.outputs
         per_row = outputs.n_outputs if isinstance(outputs, CoupledOutputs) else 1
-        some = data.take(
-            data.rows.spread(max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS), data.weights)
-        )
+        n_rows = max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS)
+        some = data.take(data.rows.spread(n_rows, data.weights))
         weights = np.ones(len(some.rows)) if some.weights is None else some.weights
         root = np.sqrt(weights)[:, None]
-        features, targets = (
-            root * problem.rows(some.rows.source),
-            root * problem.rows.targets(some.target.rows),
-        )
+        features = root * problem.rows(some.rows.source)
+        targets = root * problem.rows.targets(some.target.rows)
         system = Eigensystem.of_rows(*outputs.equations(features, targets))
         return cls(system, outputs, problem.rows, float(weights.sum())), some
 
     def solve(self, alpha: float) -> Solution:
-        return Solution(
-            self.outputs.coefficients(self.system.solution(self.outputs.penalties(alpha)))
-        )
+        solution = self.system.solution(self.outputs.penalties(alpha))
+        return Solution(self.outputs.coefficients(solution))
 
     def mean_leverage(self, alpha: float) -> float:
         spent = self.system.spent(self.outputs.penalties(alpha))
         return spent / (self.outputs.n_outputs * self.weight) + self.rows.share
 
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingData) -> np.ndarray:
-        """Return the mean squared leave-one-out error for each ridge; infinite if it is lost in
-        rounding.
+        """Return the mean squared leave-one-out error for each ridge.
 
-        A row is left out with its copies and all their weight, see ``TrainingData``.
+        Infinite if rounding dominates. A row is left out with its copies and all their weight, see
+        ``TrainingData``.
         """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
@@ -157,46 +144,35 @@ class EigenFactorization(Factorization):
         return data.signals if left_out is None else [*data.signals, left_out]
 
     def generalized_errors(self, alphas: np.ndarray, sums: RidgeStatistics) -> np.ndarray:
-        """The generalized cross-validation error of each ridge, mean r² / (1 − mean leverage)²:
-        from sums alone, without the rows.
-        """
+        """Return the generalized cross-validation errors mean r² / (1 − mean leverage)²."""
         errors = np.full(len(alphas), np.inf)
         for number, alpha in enumerate(alphas):
             inverse = self.system.inverse(self.outputs.penalties(alpha))
-            explained = np.sum(
-                self.system.projections**2 * inverse * (2 - self.system.values[:, None] * inverse)
-            )
+            factors = 2 - self.system.values[:, None] * inverse
+            explained = np.sum(self.system.projections**2 * inverse * factors)
             remainder = 1 - self.mean_leverage(alpha)
             if remainder > SMALLEST_REMAINDER:
                 errors[number] = max(np.trace(sums.target_gram) - explained, 0.0) / remainder**2
         return errors / (self.weight * self.outputs.n_outputs)
 
     def leave_one_out(self, alpha: float, data: TrainingData) -> Any:
-        """Return the prediction of each row by the fit without it and its copies, (n_samples,
-        n_outputs).
-        """
+        """Return predictions by the fits without each row and its copies."""
         block = Block(self._left_out_block, alpha, row_bytes=16 * len(self.rows.feature_mean))
-        return data.rows.map(
-            block, self.outputs.n_outputs, dtype=np.float64, signals=self._signals(data)
-        )
+        signals = self._signals(data)
+        return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=signals)
 
     def variance(self, alpha: float, noise: Any, rows: Rows) -> Any:
-        """Variance of the outputs at these rows, (n_samples, n_outputs): of the fitted function and
-        of the noise around it.
+        """Return the variance of function and noise at these rows, (n_samples, n_outputs).
 
-        The Bayesian reading of the ridge: coefficients have prior variance noise / α.
+        This is the Bayesian view of the ridge: coefficients have prior variance noise / α.
         """
-        block = Block(
-            self._variance_block, alpha, noise, row_bytes=16 * len(self.rows.feature_mean)
-        )
+        row_bytes = 16 * len(self.rows.feature_mean)
+        block = Block(self._variance_block, alpha, noise, row_bytes=row_bytes)
         return rows.map(block, self.outputs.n_outputs, dtype=np.float64)
 
     def _left_out(self, alphas, X, Y, weights):
-        """(rows, number of the ridge, residuals of the refits without each row) for every tile of
-        rows and every ridge.
-        """
-        # Outputs that decouple make residuals of several ridges columns of one product; coupled
-        # ones have a system for each.
+        """Yield rows, number of the ridge, and residuals of the refits without each row."""
+        # If outputs decouple, residuals of several ridges are columns of one product.
         coupled = isinstance(self.outputs, CoupledOutputs)
         at_once = 1 if coupled else max(1, _COLUMNS_AT_ONCE // self.outputs.n_outputs)
         for rows in tiles(X.shape[0], self.outputs.rows_at_once):
@@ -204,12 +180,9 @@ class EigenFactorization(Factorization):
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
             for some in tiles(len(alphas), at_once):
                 numbers = np.arange(len(alphas))[some]
-                penalties = np.concatenate(
-                    [self.outputs.penalties(alphas[number]) for number in numbers]
-                )
-                repeated = replace(
-                    self.system, projections=np.tile(self.system.projections, len(numbers))
-                )
+                penalties = np.concatenate([self.outputs.penalties(alphas[k]) for k in numbers])
+                projections = np.tile(self.system.projections, len(numbers))
+                repeated = replace(self.system, projections=projections)
                 left_out = left_out_residuals(
                     design,
                     np.tile(targets, len(numbers)),

@@ -1,9 +1,8 @@
-"""The linear systems of kernel ridge regression: (K + α / h) a + b 1 = y with 1ᵀa = 0, for row
-weights h.
+"""Linear systems of kernel ridge regression: (K + α / h) a + b 1 = y with 1ᵀa = 0.
 
-b is the intercept, which is not penalized; without one the second equation and b are left out. With
-C the upper left block of the inverse of the whole, a = C y, and the residual of row i in the fit
-without it is exactly a_i / C_ii.
+h are the weights of the rows, and b is the intercept, which is not penalized; without it the second
+equation is left out. With C the upper left block of the inverse of the whole matrix, a = C y, and
+the residual of row i in the fit without it is exactly a_i / C_ii.
 """
 
 from __future__ import annotations
@@ -20,21 +19,18 @@ from .._terminal.progress import step_done
 from ..expansions.kernels import closed_form_gram
 from ..priors import SpectralPrior
 
-# Where leaving a row out changes its residual by more than the inverse of this, rounding decides:
-# such a ridge is never chosen.
+# If the remainder 1 − leverage of a row is smaller, rounding dominates its residual, and the ridge
+# is never chosen.
 _SMALLEST_REMAINDER = 1e-9
-# Memory for the kernels between a block of rows and all rows, where they are computed anew for each
-# product.
+# Memory for the kernel between a block of rows and all rows, if it is computed for each product.
 _BLOCK_BYTES = 2**25
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Dual coefficients a (n_samples, n_outputs), the intercept b (n_outputs,), and residuals of
-    fits that leave a row out.
+    """Dual coefficients a (n_samples, n_outputs), intercept b (n_outputs,), and residuals.
 
-    A row is left out with all its weight, or with the share of it that the system was asked to
-    leave out.
+    ``left_out`` are the residuals of fits without each row, or without a share of its weight.
     """
 
     dual: np.ndarray
@@ -49,13 +45,12 @@ def left_out_residuals(
     weights: np.ndarray,
     share: np.ndarray | float = 1.0,
 ) -> np.ndarray:
-    """Return residuals of the fits without ``share`` of a row's weight: r_i / (1 − share_i
-    leverage_i), a_i / C_ii for all of it.
+    """Return residuals of the fits without ``share`` of a row's weight.
 
-    A share above one leaves copies of the row out with it: the leverages of equal rows add up.
-
-    r_i = α a_i / h_i is the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i. Infinite
-    where the divisor is lost in rounding.
+    These are r_i / (1 − share_i leverage_i), or a_i / C_ii for a share of one. A share above one
+    leaves copies of the row out with it: the leverages of equal rows add up. r_i = α a_i / h_i is
+    the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i. The result is infinite if
+    rounding dominates the divisor.
     """
     residuals = dual * (alpha / weights)[:, None]
     remainder = 1 - share * (1 - diagonal * alpha / weights)
@@ -64,8 +59,9 @@ def left_out_residuals(
 
 
 class EigenPath:
-    """All ridges from one eigendecomposition of √h K √h: (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V
-    = √h times the eigenvectors.
+    """All ridges from one eigendecomposition of √h K √h.
+
+    (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V = √h times the eigenvectors.
     """
 
     def __init__(
@@ -74,8 +70,7 @@ class EigenPath:
         root = np.sqrt(weights)
         gram *= root
         gram *= root[:, None]
-        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of
-        # copying it.
+        # The transpose is in Fortran's order, which LAPACK overwrites without a copy.
         values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
         vectors *= root[:, None]
         self.values, self.vectors = np.maximum(values, 0.0), vectors
@@ -83,16 +78,13 @@ class EigenPath:
         self.projections = self.vectors.T @ np.column_stack([targets, np.ones(len(targets))])
 
     def solve(self, alpha: float, share: np.ndarray | float = 1.0) -> Solution:
-        """Solve for one ridge, with residuals of the fits without ``share`` of the weight of each
-        row: O(n²).
-        """
+        """Solve for one ridge in O(n²), with residuals of the fits without ``share`` of a row."""
         inverse = 1 / (self.values + alpha)
         solved = self.vectors @ (inverse[:, None] * self.projections)
         dual, intercept, flat = _with_intercept(solved, self.fit_intercept)
         diagonal = np.einsum("ij,ij,j->i", self.vectors, self.vectors, inverse) - flat
-        return Solution(
-            dual, intercept, left_out_residuals(dual, diagonal, alpha, self.weights, share)
-        )
+        left_out = left_out_residuals(dual, diagonal, alpha, self.weights, share)
+        return Solution(dual, intercept, left_out)
 
 
 class CholeskySystem:
@@ -105,21 +97,18 @@ class CholeskySystem:
         except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not "
-                "positive definite with it. "
-                "Write a larger alpha."
+                "positive definite with it. Write a larger alpha."
             ) from error
         self.weights, self.alpha, self.fit_intercept = weights, alpha, fit_intercept
         self.flat = cho_solve(self.factor, np.ones(len(weights)), check_finite=False)
 
     def solve(self, targets: np.ndarray) -> Solution:
-        """The solution, without leave-one-out residuals, which cost twice the factor again."""
+        """Return the solution without leave-one-out residuals, which take twice the time."""
         solved = np.column_stack([cho_solve(self.factor, targets, check_finite=False), self.flat])
         return Solution(*_with_intercept(solved, self.fit_intercept)[:2])
 
     def left_out(self, dual: np.ndarray, share: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the residuals of the fits without ``share`` of the weight of each row, for the
-        dual coefficients of a fit.
-        """
+        """Return the residuals of the fits without ``share`` of each row, for ``dual`` of a fit."""
         inverse, _ = lapack.dpotri(self.factor[0], lower=True)
         diagonal = np.diag(inverse).copy()
         if self.fit_intercept:
@@ -127,23 +116,23 @@ class CholeskySystem:
         return left_out_residuals(dual, diagonal, self.alpha, self.weights, share)
 
     def variance(self, cross: np.ndarray, at_zero: np.ndarray) -> np.ndarray:
-        """k(x, x) − (k; 1)ᵀ M⁻¹ (k; 1), M the whole matrix: ``cross`` is k between rows x and the
-        training rows, ``at_zero`` k(x, x).
+        """Return k(x, x) − (k; 1)ᵀ M⁻¹ (k; 1), M the whole matrix.
+
+        ``cross`` is k between rows x and the training rows, ``at_zero`` is k(x, x).
         """
         half = solve_triangular(self.factor[0], cross.T, lower=True, check_finite=False)
         variance = at_zero - np.sum(half**2, axis=0)
-        if self.fit_intercept:  # what is not known of the intercept
+        if self.fit_intercept:  # variance of the intercept
             variance += (1 - cross @ self.flat) ** 2 / self.flat.sum()
         return np.maximum(variance, 0.0)
 
 
 class InverseSystem:
-    """One ridge by the whole inverse C, in the precision of ``gram``: with leave-one-out residuals
-    and how they change with the ridge.
+    """One ridge by the inverse C, with leave-one-out residuals and their derivative in the ridge.
 
-    Faster than an eigendecomposition unless there are dozens of ridges. Of ``gram``, which is kept,
-    only the lower half is read. Raises ``numpy.linalg.LinAlgError`` where K + α / h is not positive
-    definite in this precision.
+    Faster than an eigendecomposition unless there are dozens of ridges. ``gram`` is not changed,
+    only its lower half is read, and its precision is used. Raises ``numpy.linalg.LinAlgError`` if
+    K + α / h is not positive definite in this precision.
     """
 
     def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float):
@@ -163,11 +152,10 @@ class InverseSystem:
         """Return the solution, with a free intercept, and ∂ ``left_out`` / ∂ log α.
 
         A row that stands for several ``observations`` is left out with the weight of one of them,
-        else with all of it.
+        else with all its weight.
         """
-        center = np.average(
-            targets, axis=0, weights=self.weights
-        )  # rounding is then that of deviations, not of the mean
+        # Centered, so that rounding is relative to deviations and not to the mean.
+        center = np.average(targets, axis=0, weights=self.weights)
         plain = self._times(targets - center)
         dual, shift, taken = _with_intercept(np.column_stack([plain, self.flat]), True)
         diagonal = np.diag(self.inverse).astype(np.float64) - taken
@@ -175,12 +163,10 @@ class InverseSystem:
         left_out = left_out_residuals(dual, diagonal, self.alpha, self.weights, unit)
         # C = G − flat flatᵀ / Σ flat, and ∂C/∂α = −C h⁻¹ C.
         scaled = dual / self.weights[:, None]
-        dual_slope = -(
-            self._times(scaled) - np.outer(self.flat, self.flat @ scaled) / self.flat.sum()
-        )
-        squares = np.einsum(
-            "ij,ij,j->i", self.inverse, self.inverse, (1 / self.weights).astype(self.inverse.dtype)
-        )
+        shared = np.outer(self.flat, self.flat @ scaled) / self.flat.sum()
+        dual_slope = -(self._times(scaled) - shared)
+        reciprocals = (1 / self.weights).astype(self.inverse.dtype)
+        squares = np.einsum("ij,ij,j->i", self.inverse, self.inverse, reciprocals)
         cross = self._times((self.flat / self.weights)[:, None])[:, 0]
         own = np.sum(self.flat**2 / self.weights)
         diagonal_slope = -(
@@ -189,10 +175,8 @@ class InverseSystem:
         share = self.alpha / self.weights
         remainder = 1 - unit * (1 - diagonal * share)
         moved = share[:, None] * (dual + self.alpha * dual_slope)
-        moved -= (
-            np.where(np.isfinite(left_out), left_out, 0)
-            * (unit * share * (diagonal + self.alpha * diagonal_slope))[:, None]
-        )
+        finite = np.where(np.isfinite(left_out), left_out, 0)
+        moved -= finite * (unit * share * (diagonal + self.alpha * diagonal_slope))[:, None]
         slopes = moved / np.where(remainder > _SMALLEST_REMAINDER, remainder, np.inf)[:, None]
         return Solution(dual, center + shift, left_out), slopes
 
@@ -201,8 +185,9 @@ class InverseSystem:
 
 
 def _with_intercept(solved, fit_intercept):
-    """From (K + α / h)⁻¹ (Y, 1): the dual coefficients, the intercept, and what it takes off the
-    diagonal of the inverse.
+    """Return dual coefficients, intercept, and its part of the diagonal of the inverse.
+
+    ``solved`` is (K + α / h)⁻¹ (Y, 1).
     """
     plain, flat = solved[:, :-1], solved[:, -1]
     if not fit_intercept:
@@ -221,33 +206,29 @@ class MatrixProducts:
         self.matrix, self.size = matrix, len(matrix) if size is None else size
 
     def times(self, vectors: np.ndarray) -> np.ndarray:
-        """K v for each of the vectors, which are rows here: all that is done to one is then done to
-        neighbouring numbers.
-        """
-        own = self.matrix.dtype
-        return skinny_product(self.matrix, vectors.astype(own, copy=False)).astype(
-            vectors.dtype, copy=False
-        )
+        """Return K v for each of the vectors, which are rows and so contiguous in memory."""
+        product = skinny_product(self.matrix, vectors.astype(self.matrix.dtype, copy=False))
+        return product.astype(vectors.dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
-        """Some columns of K."""
+        """Return some columns of K."""
         return self.matrix[: self.size, rows]
 
 
 class GramProducts:
-    """K times vectors for the kernel of a prior plus x·diag(linear)·z: from a matrix in memory, or
-    by row blocks where it does not fit.
+    """K times vectors for the kernel of a prior plus x·diag(linear)·z.
+
+    K is kept in memory if it fits, and else computed in blocks of rows.
     """
 
     def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
         self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
-        # A block, the one before it and temporaries of the threads: together within what was
-        # allowed.
+        # A block, the previous one and temporaries of the threads fit into ``max_bytes``.
         self.block_bytes = min(_BLOCK_BYTES, max_bytes // 4)
         self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
     def times(self, vectors: np.ndarray) -> np.ndarray:
-        """K v for each of the vectors, which are rows."""
+        """Return K v for each of the vectors, which are rows."""
         dtype, vectors = vectors.dtype, vectors.astype(self.X.dtype, copy=False)
         product = ((vectors @ self.X) * self.linear) @ self.X.T
         if self.held is not None:
@@ -260,17 +241,16 @@ class GramProducts:
         return product.astype(dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
-        """Some columns of K."""
-        return (
-            closed_form_gram(self.prior, self.X, self.X[rows])
-            + (self.X * self.linear) @ self.X[rows].T
-        )
+        """Return some columns of K."""
+        some = self.X[rows]
+        return closed_form_gram(self.prior, self.X, some) + (self.X * self.linear) @ some.T
 
 
 @dataclass(frozen=True, eq=False)
 class NystromPreconditioner:
-    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; ``basis`` B and
-    ``gram`` BᵀhB serve every ridge.
+    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns.
+
+    ``basis`` B and ``gram`` BᵀhB serve every ridge.
     """
 
     basis: np.ndarray
@@ -281,7 +261,7 @@ class NystromPreconditioner:
     def of(
         cls, products: GramProducts | MatrixProducts, rows: np.ndarray, weights: np.ndarray
     ) -> NystromPreconditioner:
-        """From the columns of K that belong to some rows."""
+        """Return the preconditioner from the columns of K of some rows."""
         columns = products.columns(rows)
         corner = columns[rows].astype(np.float64)
         # In the precision of K: a preconditioner need not be precise.
@@ -291,20 +271,19 @@ class NystromPreconditioner:
         return cls(basis, _weighted_gram(basis, weights), weights)
 
     def first(self, n_rows: int) -> NystromPreconditioner:
-        """That of the first rows alone; the columns must be theirs."""
+        """Return the preconditioner of the first rows, to which the columns must belong."""
         rest = _weighted_gram(self.basis[n_rows:], self.weights[n_rows:])
         return NystromPreconditioner(self.basis[:n_rows], self.gram - rest, self.weights[:n_rows])
 
     def at(self, alphas: Any) -> Any:
-        """The preconditioner for one ridge, or for one ridge a vector, by Woodbury's identity: (h −
-        h B (α + BᵀhB)⁻¹ Bᵀ h) / α.
+        """Return the preconditioner for one ridge, or for one ridge per vector.
+
+        By Woodbury's identity it is (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α.
         """
         different = np.unique(alphas)
         dtype = self.basis.dtype  # products of two precisions would copy the basis each time
         identity = np.eye(len(self.gram))
-        triangles = [
-            _factor(self.gram + alpha * identity, 0.0).astype(dtype) for alpha in different
-        ]
+        triangles = [_factor(self.gram + a * identity, 0.0).astype(dtype) for a in different]
 
         def apply(residual, which):
             weights = self.weights.astype(residual.dtype)
@@ -329,12 +308,10 @@ def _weighted_gram(basis, weights):
 
 
 def _factor(matrix, share):
-    """Lower Cholesky factor of a matrix summed in float32, with as much added to its diagonal as it
-    takes.
-    """
+    """Return the lower Cholesky factor, with ``share`` or more added to the diagonal."""
     step = np.trace(matrix) / len(matrix) * np.eye(len(matrix))
     while not factorize(triangle := matrix + share * step):
-        if not share < 1:  # not a matter of rounding
+        if not share < 1:  # more than rounding
             raise np.linalg.LinAlgError(
                 "The kernel matrix is not positive definite, or holds NaN or infinity."
             )
@@ -351,11 +328,10 @@ def conjugate_gradients(
     max_iterations: int,
     start: Any = None,
 ) -> np.ndarray:
-    """For each row y of ``targets`` the a with (K + diag(shift)) a = y, as rows, to a relative
-    residual of ``tol``.
+    """Solve (K + diag(shift)) a = y for each row y of ``targets``, to a relative residual ``tol``.
 
-    Less where the steps do not suffice. ``shift`` is (n,), or (n_targets, n) with one for each
-    target. ``precondition(residuals, which)`` is told which of the targets it gets.
+    ``shift`` is (n,), or (n_targets, n) with one for each target. The arguments of
+    ``precondition(residuals, which)`` are residuals and the numbers of their targets.
     """
     shift = np.broadcast_to(shift.astype(targets.dtype, copy=False), targets.shape)
     solution = np.zeros_like(targets) if start is None else start.astype(targets.dtype)
@@ -365,21 +341,19 @@ def conjugate_gradients(
     limits = tol * np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)
     direction, before = np.zeros_like(targets), np.ones((len(targets), 1), targets.dtype)
     for step in range(max_iterations):
-        # A target that is solved takes no further part: weak ridges need several times the steps of
-        # strong ones.
+        # Solved targets are skipped: small ridges need several times the steps of large ones.
         left = np.flatnonzero(np.linalg.norm(residual, axis=1) > limits)
         if not len(left):
             break
-        at = slice(None) if len(left) == len(limits) else left  # all of them are not copied
+        at = slice(None) if len(left) == len(limits) else left  # a slice makes no copy
         pulled = precondition(residual[at], left)
         squares = _dots(residual[at], pulled)
         ahead = pulled + (squares / before[at] if step else 0) * direction[at]
         image = products.times(ahead)
         image += shift[at] * ahead
         curvature = _dots(ahead, image)
-        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1), 0).astype(
-            targets.dtype
-        )
+        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1), 0)
+        length = length.astype(targets.dtype)
         solution[at] += length * ahead
         residual[at] -= length * image
         direction[at], before[at] = ahead, np.where(squares > 0, squares, 1)
@@ -389,14 +363,14 @@ def conjugate_gradients(
 
 
 def _dots(rows, others):
-    """Inner products of rows, as a column."""
+    """Return the inner products of rows, as a column."""
     return np.einsum("ij,ij->i", rows, others)[:, None]
 
 
 def largest_residual(
     products: Any, shift: np.ndarray, targets: np.ndarray, solution: np.ndarray
 ) -> float:
-    """The largest relative residual of the rows of a solution."""
+    """Return the largest relative residual of the rows of a solution."""
     residual = targets - products.times(solution) - shift * solution
     sizes = np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)
     return float(np.max(np.linalg.norm(residual, axis=1) / sizes))

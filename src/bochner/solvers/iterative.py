@@ -1,4 +1,4 @@
-"""Iterative solvers: they only apply the matrix, by a Gram matrix or by passes over the rows."""
+"""Iterative solvers, which only multiply by the matrix, or pass over the rows."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 @keyword_only_from("0.4", old_order=("max_iter", "tol"))
 class IterativeSolver(Solver):
-    """Steps towards the solution of (M + penalty I) z = b, up to ``max_iter`` of them or until
-    accuracy ``tol``.
-    """
+    """Base of solvers of (M + penalty I) z = b in ``max_iter`` steps or to accuracy ``tol``."""
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-8):
         self.max_iter = max_iter
@@ -47,13 +45,14 @@ class IterativeSolver(Solver):
     def steps(
         self, operator: Operator, right_side: np.ndarray, diagonal: np.ndarray
     ) -> tuple[np.ndarray, int]:
-        """operator⁻¹ right_side, both (n, n_right_sides), and the number of steps; ``diagonal`` is
-        that of the operator.
+        """Return operator⁻¹ right_side, (n, n_right_sides), and the number of steps.
+
+        ``diagonal`` is that of the operator.
         """
 
 
 class _Stopped(Exception):
-    """Somebody asked to stop; holds what was reached."""
+    """Raised if a callback requests to stop; its argument is the current solution."""
 
 
 class ConjugateGradient(IterativeSolver):
@@ -71,8 +70,8 @@ class ConjugateGradient(IterativeSolver):
     >>> import numpy as np
     >>> from bochner import SpectralRidge
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(solver=ConjugateGradient(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    >>> model = SpectralRidge(solver=ConjugateGradient(), alpha=0.01, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
     True
     """
 
@@ -126,33 +125,27 @@ class LBFGS(IterativeSolver):
         def value_and_gradient(scaled):
             z = scaled.reshape(root.shape) / root
             image = operator(z)
-            return 0.5 * np.vdot(z, image) - np.vdot(right_side, z), (
-                (image - right_side) / root
-            ).ravel()
+            gradient = ((image - right_side) / root).ravel()
+            return 0.5 * np.vdot(z, image) - np.vdot(right_side, z), gradient
 
         goal = max(self.tol * np.abs(right_side / root).max(), 1e-300)
-        options = {
-            "maxiter": self.max_iter,
-            "maxfun": 2 * self.max_iter,
-            "maxcor": 30,
-            "gtol": goal,
-            "ftol": 0.0,
-        }
+        limits = {"maxiter": self.max_iter, "maxfun": 2 * self.max_iter}
+        options = {**limits, "maxcor": 30, "gtol": goal, "ftol": 0.0}
 
-        def tell(_):
+        def report(_):
             if step_done("L-BFGS"):
-                raise StopIteration  # what SciPy ends by
+                raise StopIteration  # ends SciPy's loop
 
         start = np.zeros(root.size)
         found = minimize(
-            value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=tell
+            value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=report
         )
         return found.x.reshape(root.shape) / root, int(found.nit)
 
 
 @dataclass(frozen=True, eq=False)
 class IterativeFactorization(Factorization):
-    """Nothing is factorized: each ridge is a run of the solver."""
+    """Runs the solver for each ridge; nothing is factorized."""
 
     solver: IterativeSolver
     problem: RidgeProblem
@@ -161,8 +154,7 @@ class IterativeFactorization(Factorization):
     def solve(self, alpha: float) -> Solution:
         outputs, gram = self.problem.outputs, self.problem.sums.gram
         penalties = outputs.penalties(alpha)
-        # An infinite penalty holds its column at zero: nothing pulls at it, and nothing needs to
-        # hold it.
+        # Columns with an infinite penalty have the solution zero.
         right_side = np.where(np.isfinite(penalties), self.problem.right_side, 0.0)
         penalties = np.where(np.isfinite(penalties), penalties, 0.0)
         diagonal = outputs.diagonal(np.diag(gram) if gram.ndim == 2 else gram) + penalties
@@ -182,9 +174,7 @@ class IterativeFactorization(Factorization):
         return Solution(outputs.coefficients(solution), n_iter)
 
     def _gram_times(self, coefficients):
-        """ΦᵀΦ @ coefficients, by one pass over the rows where the Gram matrix is too large to be
-        held.
-        """
+        """Return ΦᵀΦ @ coefficients, by a pass over the rows if the Gram matrix is too large."""
         if self.problem.sums.gram.ndim == 2:
             return self.problem.sums.gram @ coefficients
         if self.data is None:
@@ -192,9 +182,8 @@ class IterativeFactorization(Factorization):
                 "The Gram matrix was too large to be kept, and the rows are gone. Call fit again."
             )
         weights = [] if self.data.weights is None else [self.data.weights]
-        block = Block(
-            _image_block, self.problem.rows, coefficients, row_bytes=8 * coefficients.shape[1]
-        )
+        row_bytes = 8 * coefficients.shape[1]
+        block = Block(_image_block, self.problem.rows, coefficients, row_bytes=row_bytes)
         return self.data.rows.sum(block, *weights)
 
 
@@ -209,11 +198,10 @@ def _image_block(centered, coefficients, X, weights=None):
 
 @keyword_only_from("0.4", old_order=("n_epochs", "batch_size"))
 class StochasticGradient(Solver):
-    """Averaged stochastic gradient descent on minibatches; the average is taken over the second
-    half of the epochs.
+    """Stochastic gradient descent on minibatches, averaged over the second half of the epochs.
 
-    The step is 1 / (2 R²), R² the largest eigenvalue of the mean of K(x, x): for a shift-invariant
-    kernel K(x, x) is the same at every x, so there is no step to tune.
+    The step is 1 / (2 R²), R² the largest eigenvalue of the mean of K(x, x). For a shift-invariant
+    kernel K(x, x) is the same at every x, so the step needs no tuning.
 
     Parameters
     ----------
@@ -227,8 +215,8 @@ class StochasticGradient(Solver):
     >>> import numpy as np
     >>> from bochner import SpectralRidge
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(solver=StochasticGradient(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.9)
+    >>> model = SpectralRidge(solver=StochasticGradient(), alpha=0.01, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9)
     True
     """
 
@@ -250,7 +238,7 @@ class StochasticGradient(Solver):
 
 @dataclass(frozen=True, eq=False)
 class StochasticFactorization(Factorization):
-    """Nothing is factorized: each ridge is a descent of its own."""
+    """Runs one descent for each ridge; nothing is factorized."""
 
     solver: StochasticGradient
     problem: RidgeProblem
@@ -268,8 +256,8 @@ class StochasticFactorization(Factorization):
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
         step = 0.5 / (largest + alpha / len(rows))
-        # Steps are those of the parameters with penalty α in every column: z is √(α / penalty)
-        # times them.
+        # Steps are those of parameters with penalty α in every column; z is √(α / penalty) times
+        # these.
         scales = alpha / outputs.penalties(alpha)
         z = np.zeros_like(problem.right_side)
         average, n_averaged, n_epochs = np.zeros_like(z), 0, self.solver.n_epochs
@@ -277,12 +265,11 @@ class StochasticFactorization(Factorization):
             for block, positions, numbers in rows.batches(self.solver.batch_size, self.rng):
                 tile = problem.rows(block[positions])
                 residual = tile @ outputs.coefficients(z) - targets[numbers]
-                pull = outputs.right_side(
-                    tile.T @ (weights[numbers, None] / weights.mean() * residual)
-                )
+                shares = weights[numbers, None] / weights.mean()
+                pull = outputs.right_side(tile.T @ (shares * residual))
                 z = z - step * (scales * pull / len(numbers) + alpha / weights.sum() * z)
                 if 2 * epoch >= n_epochs:
                     n_averaged += 1
                     average += (z - average) / n_averaged
-        # One that was ended before its second half has nothing averaged.
+        # There is no average if a callback stopped the descent in its first half.
         return Solution(outputs.coefficients(average if n_averaged else z), epoch + 1)

@@ -1,5 +1,8 @@
-"""Logistic and softmax regression by Newton's method on row sums: a few passes, none of which holds
-the features of all rows.
+"""Newton's method on row sums, for logistic and softmax regression.
+
+``convex`` has other losses. Both share steps, factors and results, but not the control of a step
+that is too long: the log-loss is damped by a multiple of the identity, which would hardly move for
+losses that are flat except in a narrow band; these shorten the step instead.
 """
 
 from __future__ import annotations
@@ -22,26 +25,25 @@ from ..data.targets import simplex_code
 from .precision import condition
 from .statistics import TILE_ROWS
 
-# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole
-# Hessian is summed; beyond, conjugate gradients with passes of their own are sooner there.
-_MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
-# Up to so many columns (128 MB) the Gram matrix of the features preconditions conjugate gradients,
-# beyond only its diagonal.
+# Up to this many unknowns (32 MB), and products of the features with themselves, the whole Hessian
+# is summed; above, conjugate gradients are faster.
+MOST_UNKNOWNS, MOST_PRODUCTS = 2048, 15
+# Up to this many columns (128 MB) the Gram matrix of the features preconditions conjugate
+# gradients, above only its diagonal.
 _MOST_COLUMNS = 4096
-# How far conjugate gradients go for a step, relative to the gradient, first and last, and in how
-# many passes at most: a first step needs no digits.
+# First and last tolerance of conjugate gradients, relative to the gradient, and passes at most.
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-3), 200
 
-# Beyond this condition a curvature in float32 tiles, rounded to 1e-7, would turn Newton's steps.
+# Above this condition, a curvature in float32 tiles, rounded to 1e-7, would change the steps.
 _LARGEST_CONDITION = 1e5
 
 
 def class_code(n_classes: int) -> np.ndarray:
-    """(n_outputs, n_classes) E: the scores of the classes are z E for outputs z.
+    """Return E, (n_outputs, n_classes): the scores of the classes are z E for outputs z.
 
-    Of two classes the first has the score 0. Of more, E are n_classes − 1 orthonormal rows of sum
-    zero: the scores of all classes then have the norm of z, so a penalty on z is that on the
-    scores' coefficients, and no direction is left undetermined.
+    For two classes, the first has the score 0. For more, E has n_classes − 1 orthonormal rows of
+    sum zero: the scores of all classes then have the norm of z, so a penalty on z is a penalty on
+    the scores, and the solution is unique.
     """
     if n_classes == 2:
         return np.array([[0.0, 1.0]])
@@ -49,9 +51,7 @@ def class_code(n_classes: int) -> np.ndarray:
 
 
 class Reached(NamedTuple):
-    """The objective at some coefficients, its gradient (n_columns, n_outputs), and its curvature,
-    see ``SoftmaxProblem``.
-    """
+    """Objective at some coefficients, its gradient in their shape, and its curvature."""
 
     coefficients: np.ndarray
     value: float
@@ -60,9 +60,7 @@ class Reached(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """Coefficients (n_columns, n_outputs), the passes that led there, and whether it is the
-    minimum.
-    """
+    """Coefficients, the number of iterations, and True if the method converged."""
 
     coefficients: np.ndarray
     n_iter: int
@@ -71,14 +69,15 @@ class Minimum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxProblem:
-    r"""min over W of
+    r"""Minimize over W
 
-    .. math:: -C \sum_i h_i \ln \mathrm{softmax}(\varphi(x_i)^T W E)_{y_i} + \tfrac12 \sum_j r_j \|W_j\|^2
+    .. math:: -C \sum_i h_i \ln \mathrm{softmax}(\varphi(x_i)^T W E)_{y_i}
+        + \tfrac12 \sum_j r_j \|W_j\|^2
 
     φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r
     ``penalties`` of the columns of φ. ``tiled`` sums the curvature of float32 rows in float32 tiles
-    of 1024 rows, added in float64; values and gradients are float64 always, so that a coarse
-    curvature costs steps, never digits.
+    of 1024 rows, added in float64. Values and gradients are always float64, so that a less precise
+    curvature needs more steps but gives the same result.
     """
 
     rows: Rows
@@ -92,29 +91,25 @@ class SoftmaxProblem:
 
     @property
     def _kind(self) -> str:
-        """Which curvature a pass sums: "whole", "shared" by all outputs (their mean), or its
-        "diagonal".
-        """
+        """Kind of curvature that is summed: "whole", "shared" by all outputs, or "diagonal"."""
         n_outputs, n_columns = len(self.code), len(self.penalties)
         n_products = n_outputs * (n_outputs + 1) // 2
         if n_outputs == 1 and n_columns <= _MOST_COLUMNS:
             return "whole"
-        if n_products <= _MOST_PRODUCTS and n_outputs * n_columns <= _MOST_UNKNOWNS:
+        if n_products <= MOST_PRODUCTS and n_outputs * n_columns <= MOST_UNKNOWNS:
             return "whole"
         return "shared" if n_columns <= _MOST_COLUMNS else "diagonal"
 
     def at(self, coefficients: np.ndarray) -> Reached:
-        """One pass over the rows."""
+        """Return value, gradient and curvature, in one pass over the rows."""
         loss, gradient, curvature = self._sum(_sums_block, coefficients, self._kind, self._in_tiles)
-        value = self.C * float(loss) + 0.5 * float(
-            np.sum(self.penalties[:, None] * coefficients**2)
-        )
+        penalty = float(np.sum(self.penalties[:, None] * coefficients**2))
+        value = self.C * float(loss) + 0.5 * penalty
         gradient = self.C * gradient + self.penalties[:, None] * coefficients
         return Reached(coefficients, value, gradient, self.C * curvature)
 
     def step(self, reached: Reached, damping: float, progress: float = 0.0) -> np.ndarray:
-        """−(H + damping I)⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step
-        of which is a pass.
+        """Return −(H + damping I)⁻¹ gradient, by Cholesky or by conjugate gradients.
 
         ``progress`` is the size of the gradient relative to the first one.
         """
@@ -134,23 +129,16 @@ class SoftmaxProblem:
                 + held[:, None] * direction
             )
 
-        apply = [
-            LinearOperator((gradient.size,) * 2, _on_vectors(f, gradient.shape))
-            for f in (hessian, inverse)
-        ]
-        limits = {
-            "rtol": np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]),
-            "atol": 0.0,
-            "maxiter": _MOST_STEP_PASSES,
-        }
-        return cg(apply[0], -gradient.ravel(), M=apply[1], **limits)[0].reshape(gradient.shape)
+        return step_by_products(
+            hessian, inverse, gradient, progress, _STEP_TOLERANCES, _MOST_STEP_PASSES
+        )
 
     @property
     def _in_tiles(self):
         return self.tiled and self.rows.dtype == np.float32
 
     def is_too_coarse(self, reached: Reached, damping: float) -> bool:
-        """Whether the curvature was summed in float32 tiles, and rounding would turn a step."""
+        """Return True if the curvature was summed in float32 and rounding would change a step."""
         if not self._in_tiles or self._kind == "diagonal":
             return False
         held = np.tile(self.penalties + damping, len(self.code) if self._kind == "whole" else 1)
@@ -158,7 +146,7 @@ class SoftmaxProblem:
         return condition(matrix, 0.0) > _LARGEST_CONDITION
 
     def typical_curvature(self, reached: Reached) -> float:
-        """The mean of the Hessian's diagonal."""
+        """Return the mean of the diagonal of the Hessian."""
         curvature = reached.curvature
         if curvature.ndim == 1:
             return float(np.mean(curvature + self.penalties))
@@ -175,12 +163,10 @@ class SoftmaxProblem:
 
 
 def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: int) -> Minimum:
-    """Newton's method, each trial of a step being a pass; where one goes too far, as for classes
-    that can be told apart, it is damped.
+    """Minimize by Newton's method; steps that are too long, e.g. for separable classes, are damped.
 
-    It ends where a step changes the coefficients by less than ``tol``, both measured by the
-    curvature; as the error of what follows is about the square of that, the last step is taken
-    without another look.
+    It stops if a step, measured by the curvature, is smaller than ``tol`` relative to the
+    objective. The remaining error is about the square of that, so the last step is not checked.
     """
     reached, damping, n_iter = problem.at(start), 0.0, 1
     steepest = np.linalg.norm(reached.gradient) or 1.0
@@ -194,17 +180,41 @@ def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: 
             return Minimum(reached.coefficients + step, n_iter, True)
         tried = problem.at(reached.coefficients + step)
         if tried.value <= reached.value + 1e-4 * slope + 1e-12 * reached.value:
-            reached, damping = (
-                tried,
-                damping / 10 if damping > 1e-6 * problem.typical_curvature(tried) else 0.0,
-            )
+            large = damping > 1e-6 * problem.typical_curvature(tried)
+            reached, damping = tried, damping / 10 if large else 0.0
         else:
             damping = max(10 * damping, 1e-3 * problem.typical_curvature(reached))
     return Minimum(reached.coefficients, n_iter, False)
 
 
+def step_by_products(
+    hessian: Callable,
+    inverse: Callable,
+    gradient: np.ndarray,
+    progress: float,
+    tolerances: tuple[float, float],
+    max_passes: int,
+) -> np.ndarray:
+    """Return −H⁻¹ gradient by conjugate gradients, each product ``hessian(direction)`` a pass.
+
+    ``inverse`` is the preconditioner. The tolerance falls with ``progress``, the size of the
+    gradient relative to the first one.
+    """
+
+    def on_vectors(function):
+        shape = (gradient.size,) * 2
+        return LinearOperator(
+            shape, lambda vector: function(vector.reshape(gradient.shape)).ravel()
+        )
+
+    rtol = float(np.clip(np.sqrt(progress), *tolerances[::-1]))
+    limits = {"rtol": rtol, "atol": 0.0, "maxiter": max_passes}
+    step, _ = cg(on_vectors(hessian), -gradient.ravel(), M=on_vectors(inverse), **limits)
+    return step.reshape(gradient.shape)
+
+
 def with_constant(features: Callable, X: Any) -> np.ndarray:
-    """The features of a block of rows in float64, and a column of ones."""
+    """Return the features of a block of rows in float64, and a column of ones."""
     columns = as_dense(features(X))
     design = np.ones((columns.shape[0], columns.shape[1] + 1))
     design[:, :-1] = columns
@@ -212,32 +222,28 @@ def with_constant(features: Callable, X: Any) -> np.ndarray:
 
 
 def without_constant(features: Callable, X: Any) -> np.ndarray:
-    """The features of a block of rows in float64."""
+    """Return the features of a block of rows in float64."""
     return np.asarray(as_dense(features(X)), dtype=np.float64)
 
 
-def _on_vectors(function, shape):
-    """A function of matrices of this shape as one of vectors."""
-    return lambda vector: function(vector.reshape(shape)).ravel()
-
-
 def cholesky_factor(curvature, penalties):
-    """A Cholesky factor; where rounding has eaten what holds the constant, a hair is added."""
+    """Return a Cholesky factor; if rounding prevents it, a tiny multiple of I is added."""
     matrix = curvature.reshape(len(penalties), len(penalties)).copy()
     diagonal = np.einsum("ii->i", matrix)
     diagonal += penalties
-    hair = 1e-14 * max(float(diagonal.max()), np.finfo(float).tiny)
+    shift = 1e-14 * max(float(diagonal.max()), np.finfo(float).tiny)
     while True:
         try:
             return cho_factor(matrix, lower=True)
         except LinAlgError:
-            diagonal += hair
-            hair *= 10
+            diagonal += shift
+            shift *= 10
 
 
 def _shares(scores):
-    """Softmax of each row, and the logarithm of its denominator with the largest score taken out,
-    which is subtracted in place.
+    """Return the softmax of each row and the logarithm of its denominator.
+
+    The largest score of each row is subtracted from ``scores`` in place.
     """
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
@@ -271,9 +277,8 @@ def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None)
                     if a == b:
                         curvature[a, :, a, :] += _gram(A, bend, precision)
                         continue
-                    product = (bend[:, None] * A).astype(precision, copy=False).T @ A.astype(
-                        precision, copy=False
-                    )
+                    bent = (bend[:, None] * A).astype(precision, copy=False)
+                    product = bent.T @ A.astype(precision, copy=False)
                     curvature[a, :, b, :] += product
                     curvature[b, :, a, :] += product
         else:
@@ -285,16 +290,14 @@ def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None)
 
 
 def _gram(A, weights, precision):
-    """Aᵀ diag(weights) A, weights not negative but for rounding: of a matrix with itself, of which
-    BLAS computes one half.
-    """
+    """Return Aᵀ diag(weights) A as a symmetric product, of which BLAS computes one half."""
     scaled = np.empty(A.shape, precision)
     np.multiply(np.sqrt(np.maximum(weights, 0.0))[:, None], A, out=scaled, casting="same_kind")
     return scaled.T @ scaled
 
 
 def _product_block(design, code, coefficients, direction, X, codes, weights=None):
-    """Σ_i h_i φ_i E (diag p − ppᵀ) Eᵀ (Vᵀφ_i): the Hessian of the loss times a direction V."""
+    """Return Σ_i h_i φ_i E (diag p − ppᵀ) Eᵀ (Vᵀφ_i): the Hessian of the loss times V."""
     product = np.zeros_like(coefficients)
     for rows in tiles(X.shape[0], TILE_ROWS):
         A = design(X[rows])

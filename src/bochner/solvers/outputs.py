@@ -1,7 +1,6 @@
-"""How the outputs of a ridge go together: apart in a basis of their own, or coupled by the matrices
-of the atoms.
+"""Structure of the outputs of a ridge: decoupled in a basis, or coupled by operators of atoms.
 
-Either way the ridge of all outputs is (M + penalty I) z = b, with a penalty for each column of b.
+The ridge of all outputs is (M + penalty I) z = b, with a penalty for each column of b.
 ``coefficients`` turns z into coefficients of the scalar features, (n_columns, n_outputs);
 ``right_side`` is its transpose, and M is right_side ∘ (ΦᵀΦ) ∘ coefficients. ``design`` are rows of
 the factor of M in its eigenbasis.
@@ -16,17 +15,17 @@ import numpy as np
 from ..operators import OperatorMeasure
 from .statistics import TILE_ROWS
 
-# Entries of Ψ(x) held at once: 32 MB.
+# Entries of Ψ(x) in memory at once: 32 MB.
 _TILE_ENTRIES = 2**22
 
 
 @dataclass(frozen=True, eq=False)
 class DecoupledOutputs:
-    """A decomposable kernel k A, A = Q diag(t) Qᵀ: outputs turned by Q decouple, and a ridge α
-    becomes α / t.
+    """Outputs of a decomposable kernel k A, A = Q diag(t) Qᵀ, which decouple after a turn by Q.
 
-    The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein equation (Brault et al.
-    2016, Eq. 12); turned by Q it is one ridge for each output, all of the same M = ΦᵀΦ.
+    A ridge α becomes α / t. The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein
+    equation (Brault et al. 2016, Eq. 12); turned by Q it is one ridge for each output, all of the
+    same M = ΦᵀΦ.
     """
 
     vectors: np.ndarray
@@ -35,7 +34,7 @@ class DecoupledOutputs:
 
     @classmethod
     def of(cls, matrix: np.ndarray) -> DecoupledOutputs:
-        """Of a positive semi-definite A; eigenvalues below 1e-12 of the largest count as zero."""
+        """Decompose A; eigenvalues below 1e-12 of the largest count as zero."""
         scales, vectors = np.linalg.eigh(matrix)
         return cls(vectors, np.where(scales > 1e-12 * scales[-1], scales, 0.0))
 
@@ -44,68 +43,61 @@ class DecoupledOutputs:
         return len(self.vectors)
 
     def matrix(self, gram: np.ndarray) -> np.ndarray:
-        """M from the Gram matrix of the scalar features."""
+        """Return M from the Gram matrix of the scalar features."""
         return gram
 
     def diagonal(self, gram_diagonal: np.ndarray) -> np.ndarray:
-        """The diagonal of M, for all columns of b."""
+        """Return the diagonal of M, for all columns of b."""
         return gram_diagonal[:, None]
 
     def right_side(self, cross: np.ndarray) -> np.ndarray:
-        """b from ΦᵀY."""
+        """Return b from ΦᵀY."""
         return cross @ self.vectors
 
     def coefficients(self, solution: np.ndarray) -> np.ndarray:
-        """Coefficients of the scalar features from z."""
+        """Return coefficients of the scalar features from z."""
         return solution @ self.vectors.T
 
     def penalties(self, alpha: float) -> np.ndarray:
-        """α / t for each column of b, infinite where t = 0."""
-        return np.divide(
-            alpha, self.scales, out=np.full_like(self.scales, np.inf), where=self.scales > 0
-        )
+        """Return α / t for each column of b, infinite if t = 0."""
+        infinite = np.full_like(self.scales, np.inf)
+        return np.divide(alpha, self.scales, out=infinite, where=self.scales > 0)
 
     def largest(self, mean_squares: np.ndarray) -> float:
-        """The largest eigenvalue of the mean of K(x, x), from the mean squares of the scalar
-        features.
-        """
+        """Return the largest eigenvalue of the mean of K(x, x), from mean squares of features."""
         return float(self.scales.max() * mean_squares.sum())
 
     def mean_diagonal(self, mean_squares: np.ndarray) -> float:
-        """The mean of the diagonal of K(x, x) over outputs and rows, from the mean squares of the
-        scalar features.
-        """
+        """Return the mean diagonal of K(x, x), from mean squares of features."""
         return float(self.scales.mean() * mean_squares.sum())
 
     def equations(self, features: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(A, c) of some rows, with M = AᵀA and b = Aᵀc if there were no others."""
+        """Return (A, c) of some rows, with M = AᵀA and b = Aᵀc for these rows alone."""
         return features, self.turned(targets)
 
     def turned(self, values: np.ndarray, back: bool = False) -> np.ndarray:
-        """Outputs (n_samples, n_outputs) in the basis where they decouple, or back from it."""
+        """Turn outputs (n_samples, n_outputs) into the basis where they decouple, or back."""
         return values @ (self.vectors.T if back else self.vectors)
 
     def design(self, features: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        """φ(x) U, (n_samples, k)."""
+        """Return φ(x) U, (n_samples, k)."""
         return features @ vectors
 
     def variances(
         self, features: np.ndarray, design: np.ndarray, inverse: np.ndarray, penalties: np.ndarray
     ) -> np.ndarray:
-        """Variance of f at these rows per unit of noise, (n_samples, n_outputs)."""
-        # The directions of features without any data keep the variance 1 / penalty that they had
-        # before.
+        """Return the variance of f at these rows per unit of noise, (n_samples, n_outputs)."""
+        # Directions of features without data keep their prior variance 1 / penalty.
         unseen = np.maximum(np.sum(features**2, axis=1) - np.sum(design**2, axis=1), 0.0)
         return (design**2 @ inverse + unseen[:, None] / penalties) @ (self.vectors**2).T
 
 
 @dataclass(frozen=True, eq=False)
 class CoupledOutputs:
-    """Any operator-valued measure: z are the parameters θ of f = Ψ(x) θ, and leverages are
-    matrices.
+    """Outputs of any operator-valued measure: z are the parameters θ of f = Ψ(x) θ.
 
-    The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ), so M = contract ∘ (φᵀφ) ∘
-    expand follows from the Gram matrix of the *scalar* features.
+    Leverages are matrices. The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ),
+    so M = contract ∘ (φᵀφ) ∘ expand follows from the Gram matrix of the *scalar* features.
     """
 
     measure: OperatorMeasure
@@ -115,10 +107,10 @@ class CoupledOutputs:
         return self.measure.n_outputs
 
     def matrix(self, gram):
-        """Entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}, an entrywise product.
+        """Return M, whose entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}.
 
-        For the curl-free kernel (B = ω) it is φᵀφ times the Gram matrix of the frequencies, entry
-        by entry.
+        For the curl-free kernel (B = ω) it is the entrywise product of φᵀφ and the Gram matrix of
+        the frequencies.
         """
         n_atoms, rank = len(self.measure), self.measure.rank
         stacked = self.measure.factors.transpose(1, 0, 2).reshape(self.n_outputs, n_atoms * rank)
@@ -142,9 +134,8 @@ class CoupledOutputs:
 
     def largest(self, mean_squares):
         weights = mean_squares.reshape(2, -1).sum(axis=0)
-        return float(
-            np.linalg.eigvalsh(np.einsum("j,jab->ab", weights, self.measure.operators()))[-1]
-        )
+        mean = np.einsum("j,jab->ab", weights, self.measure.operators())
+        return float(np.linalg.eigvalsh(mean)[-1])
 
     def mean_diagonal(self, mean_squares):
         return float(self.diagonal(mean_squares).sum() / self.n_outputs)
@@ -156,7 +147,7 @@ class CoupledOutputs:
         return values
 
     def design(self, features, vectors):
-        """Ψ(x) V, (n_rows, n_outputs, n_columns)."""
+        """Return Ψ(x) V, (n_rows, n_outputs, n_columns)."""
         return self.measure.spread(features) @ vectors
 
     def variances(self, features, design, inverse, penalties):

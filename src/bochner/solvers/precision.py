@@ -1,11 +1,10 @@
-"""When a Gram matrix may be summed in float32 tiles: where its rounding, times the condition of the
-system, is not seen in predictions.
+"""Conditions under which a Gram matrix may be summed in float32 tiles.
 
-A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and the sum of many tiles, which
-err to both sides, to less. The system multiplies that by its condition: for 40 000 and 50 000 rows
-of 2 to 20 columns predictions differed by less than 1e-5 of their size from those by float64 up to
-a condition of 1e4, and by 2e-4 at 1e6; for 5000 rows already by 5e-6 at 1e3, hence the least number
-of tiles.
+A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and a sum of many tiles to less,
+because their errors cancel. The system multiplies that by its condition. For 40 000 and 50 000 rows
+of 2 to 20 columns, predictions differed from those in float64 by less than 1e-5 up to a condition
+of 1e4, and by 2e-4 at 1e6. For 5000 rows they differed by 5e-6 at 1e3, hence the least number of
+tiles.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._loops.arrays import as_dense
 from .._loops.threads import single_threaded_blas, threads_for_matrices
-from ..data import LocalRows
+from ..data import as_rows
 from ..data.targets import Values
 from ..data.training import TrainingData
 from .outputs import Outputs
@@ -25,18 +24,15 @@ from .statistics import TILE_ROWS, RidgeStatistics
 
 LARGEST_CONDITION = 1e4
 _FEWEST_TILES = 32
-# Some rows say beforehand whether tiles will do, so that few sums are made in vain: so many for
-# each column, where there are far more in all.  The smallest eigenvalue of four rows a column is a
-# quarter of that of many.
+# Whether tiles suffice is first estimated on this many rows per column, if there are far more in
+# all. The smallest eigenvalue of four rows a column is about a quarter of that of many.
 _ROWS_A_COLUMN, _FEWEST_SHARE, _SLACK = 4, 16, 4.0
-# Steps of the power method, which finds the largest and smallest eigenvalues within a factor that
-# does not matter here.
+# Steps of the power method, which estimates the largest and smallest eigenvalue.
 _STEPS = 10
 
 
 def condition(matrix: np.ndarray, penalty: float) -> float:
-    """About the condition of matrix + penalty I, for a positive semi-definite matrix; infinite
-    where rounding has eaten the smallest eigenvalue.
+    """Estimate the condition of matrix + penalty I; infinite if it is singular up to rounding.
 
     >>> round(condition(np.diag([99.0, 2.0, 0.0]), 1.0), 1)
     100.0
@@ -52,7 +48,7 @@ def condition(matrix: np.ndarray, penalty: float) -> float:
     vector /= np.linalg.norm(vector, axis=0)
     with single_threaded_blas():
         for _ in range(_STEPS):
-            # One column looks for the largest eigenvalue, the other for that of the inverse.
+            # The first column finds the largest eigenvalue, the second that of the inverse.
             vector = np.stack(
                 [shifted @ vector[:, 0], cho_solve(factor, vector[:, 1], check_finite=False)],
                 axis=1,
@@ -68,10 +64,10 @@ def tiles_seem_enough(
     n_columns: int,
     hardest: Callable[[RidgeStatistics], float],
 ) -> bool:
-    """Whether a sum in tiles is worth a try: rows are many, features float32, and some of the rows
-    make a sound system.
+    """Return True if sums in tiles are likely to be precise enough.
 
-    ``hardest`` gives the condition of the hardest system that is to be solved, by sums.
+    There must be many rows, float32 features, and a well-conditioned system on some of the rows.
+    ``hardest`` returns the largest condition of the systems to be solved, from sums.
     """
     rows = data.rows
     n_some = _ROWS_A_COLUMN * n_columns
@@ -83,11 +79,11 @@ def tiles_seem_enough(
         return False
     weight = len(rows) if data.weights is None else float(np.sum(data.weights))
     sums = RidgeStatistics.of(
-        features, TrainingData(LocalRows(some), Values(np.zeros((len(some), 1)))), np.zeros(1)
+        features, TrainingData(as_rows(some), Values(np.zeros((len(some), 1)))), np.zeros(1)
     )
     return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
 
 
 def hardest_condition(matrix: np.ndarray, outputs: Outputs, alphas: np.ndarray) -> float:
-    """The condition for the smallest of the ridges, in the output that it holds least."""
+    """Return the condition for the smallest ridge, in the output that it penalizes least."""
     return condition(matrix, float(outputs.penalties(alphas.min()).min()))

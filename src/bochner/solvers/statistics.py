@@ -1,6 +1,4 @@
-"""What ridge regression asks of the rows: one set of sums, after which the number of rows no longer
-matters.
-"""
+"""Sums over rows that ridge regression needs, and the rows for solvers that read them again."""
 
 from __future__ import annotations
 
@@ -14,22 +12,19 @@ from .._loops.blocks import tiles
 from ..data import Block, array_api_version_of
 from ..data.training import TrainingData
 
-# Rows whose features are held at once; a block of rows sums several of these tiles into one Gram
-# matrix, because adding up Gram matrices block by block costs as much as computing them when blocks
-# are small.
+# Rows whose features are in memory at once. A block of rows sums several of these tiles into one
+# Gram matrix, because adding Gram matrices of small blocks takes as long as computing them.
 TILE_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeStatistics:
-    """Sums over rows, weighted by h_i: all that a ridge needs. They add up, so streams and
-    partitions are exact.
+    """Sums over rows, weighted by h_i, that a ridge needs; they add up over batches.
 
-    ``gram`` Σ h φφᵀ (or its diagonal alone, a vector, where the matrix would be too large),
-    ``cross`` Σ h φ(y − shift)ᵀ, ``target_gram`` Σ h (y − shift)(y − shift)ᵀ, and the plain sums.
-    The shift of the outputs keeps a large offset from eating the digits. ``tiled`` says that some
-    of ``gram`` was summed in float32 tiles, which is enough for well-conditioned systems only
-    (``precision.py``).
+    ``gram`` Σ h φφᵀ (or its diagonal, a vector, if the matrix would be too large), ``cross``
+    Σ h φ(y − shift)ᵀ, ``target_gram`` Σ h (y − shift)(y − shift)ᵀ, and the plain sums. The shift
+    keeps sums of outputs with a large offset precise. ``tiled`` is True if some of ``gram`` was
+    summed in float32 tiles, which is enough for well-conditioned systems only (``precision.py``).
     """
 
     gram: np.ndarray
@@ -51,45 +46,33 @@ class RidgeStatistics:
         whole_gram: bool = True,
         tiled: bool = False,
     ) -> RidgeStatistics:
-        """One pass over the rows; ``features`` maps a block of rows to its features.
+        """Sum over the rows in one pass; ``features`` maps a block of rows to its features.
 
-        ``tiled`` multiplies features that are float32 in float32, 1024 rows at a time, and adds
-        these products in float64: half the time.
+        ``tiled`` multiplies float32 features in float32, 1024 rows at a time, and adds these
+        products in float64, which halves the time.
         """
         block = Block(_sums_block, features, shift, whole_gram, tiled, row_bytes=8 * len(shift))
-        gram, cross, target_gram, feature_sum, target_sum, weight = data.rows.sum(
-            block, *data.signals
-        )
-        return cls(
-            gram,
-            cross,
-            target_gram,
-            feature_sum,
-            target_sum,
-            float(weight),
-            shift,
-            tiled and whole_gram,
-        )
+        sums = dict(zip(_SUMMED, data.rows.sum(block, *data.signals), strict=True))
+        sums["weight"] = float(sums["weight"])
+        return cls(**sums, shift=shift, tiled=tiled and whole_gram)
 
     def __add__(self, other: RidgeStatistics) -> RidgeStatistics:
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
         return replace(self, **sums, tiled=self.tiled or other.tiled)
 
     def times(self, factor: float) -> RidgeStatistics:
-        """The sums of so many times the rows."""
+        """Return the sums of ``factor`` times the rows."""
         return replace(self, **{name: factor * getattr(self, name) for name in _SUMMED})
 
     def around(self, shift: np.ndarray) -> RidgeStatistics:
-        """The same sums with another shift of the outputs."""
+        """Return the same sums with another shift of the outputs."""
         moved = self.shift - shift
         crossed = np.outer(self.target_sum, moved)
+        squares = self.weight * np.outer(moved, moved)
         return replace(
             self,
             cross=self.cross + np.outer(self.feature_sum, moved),
-            target_gram=self.target_gram
-            + crossed
-            + crossed.T
-            + self.weight * np.outer(moved, moved),
+            target_gram=self.target_gram + crossed + crossed.T + squares,
             target_sum=self.target_sum + self.weight * moved,
             shift=shift,
         )
@@ -101,20 +84,17 @@ class RidgeStatistics:
 
     @property
     def target_mean(self) -> np.ndarray:
-        """Mean output, the shift taken back."""
+        """Mean output, without the shift."""
         return self.target_sum / self.weight + self.shift
 
     @property
     def target_covariance(self) -> np.ndarray:
         """Covariance of the outputs."""
-        return (
-            self.target_gram - np.outer(self.target_sum, self.target_sum) / self.weight
-        ) / self.weight
+        removed = np.outer(self.target_sum, self.target_sum) / self.weight
+        return (self.target_gram - removed) / self.weight
 
     def centered(self) -> RidgeStatistics:
-        """The same sums for features and outputs around their means, as an unpenalized intercept
-        asks for.
-        """
+        """Return the sums of features and outputs around their means, for an intercept."""
         removed = np.outer(self.feature_sum, self.feature_mean)
         return replace(
             self,
@@ -134,7 +114,7 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
     cross, feature_sum = 0.0, 0.0
     for rows in tiles(X.shape[0], TILE_ROWS):
         given = as_dense(features(X[rows]))
-        # Vectors are summed in float64 even for float32 features: they take little of the time.
+        # Vectors are summed in float64 even for float32 features: this takes little time.
         tile = np.asarray(given, dtype=np.float64, order="C")
         feature_sum = feature_sum + weights[rows] @ tile
         cross = cross + tile.T @ (weights[rows, None] * Y[rows])
@@ -145,12 +125,9 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
         if not np.all(weights[rows] == 1):
             scaled = scaled * np.sqrt(weights[rows]).astype(scaled.dtype)[:, None]
         if product is None:
-            gram, product = (
-                np.zeros((tile.shape[1],) * 2),
-                np.empty((tile.shape[1],) * 2, scaled.dtype),
-            )
-        # NumPy's product lets other threads run meanwhile; SciPy's SYRK, which adds in place, holds
-        # them up.
+            shape = (tile.shape[1],) * 2
+            gram, product = np.zeros(shape), np.empty(shape, scaled.dtype)
+        # NumPy's product releases the lock of Python; SciPy's SYRK, which adds in place, does not.
         gram += np.matmul(scaled.T, scaled, out=product)
     weighted = weights[:, None] * Y
     return gram, cross, Y.T @ weighted, feature_sum, weighted.sum(axis=0), weights.sum()

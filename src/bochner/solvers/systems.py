@@ -1,6 +1,4 @@
-"""Ridges as linear algebra: (M + penalty I) z = b with a penalty for each column of b, and rows
-that are left out.
-"""
+"""Linear systems of ridges, (M + penalty I) z = b, and residuals of rows that are left out."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ from scipy.linalg.lapack import dpotri
 
 from .._loops.threads import threads_for_matrices
 
-# Where leaving a row out changes its prediction by more than this factor, rounding decides: such a
-# ridge is never chosen.
+# If the remainder 1 − leverage of a row is smaller, rounding dominates its residual, and the ridge
+# is never chosen.
 SMALLEST_REMAINDER = 1e-9
 # Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
 _FEW_PENALTIES = 8
@@ -22,8 +20,9 @@ _FEW_PENALTIES = 8
 
 @dataclass(frozen=True, eq=False)
 class Eigensystem:
-    """M = U diag(s) Uᵀ and Uᵀb: s ``values`` (k,), U ``vectors`` (n, k), Uᵀb ``projections`` (k,
-    n_right_sides).
+    """M = U diag(s) Uᵀ and Uᵀb.
+
+    s ``values`` (k,), U ``vectors`` (n, k), Uᵀb ``projections`` (k, n_right_sides).
     """
 
     values: np.ndarray
@@ -32,15 +31,14 @@ class Eigensystem:
 
     @classmethod
     def of(cls, matrix: np.ndarray, right_side: np.ndarray) -> Eigensystem:
-        """Of a positive semi-definite matrix."""
+        """Decompose a positive semi-definite matrix."""
         with threads_for_matrices(9 * len(matrix) ** 3):
             values, vectors = eigh(matrix, driver="evd", check_finite=False)
             return cls(np.maximum(values, 0.0), vectors, vectors.T @ right_side)
 
     @classmethod
     def of_rows(cls, rows: np.ndarray, targets: np.ndarray) -> Eigensystem:
-        """M = rowsᵀ rows, b = rowsᵀ targets for fewer rows than columns, through the smaller Gram
-        matrix of the rows.
+        """Decompose M = rowsᵀ rows, b = rowsᵀ targets, by the smaller Gram matrix of the rows.
 
         Directions without data are left out.
         """
@@ -51,26 +49,24 @@ class Eigensystem:
         return cls(values, vectors, np.sqrt(values)[:, None] * (left.T @ targets))
 
     def turned(self, vectors: np.ndarray) -> Eigensystem:
-        """The same M for the right side b @ vectors."""
+        """Return the system of the same M for the right side b @ vectors."""
         return replace(self, projections=self.projections @ vectors)
 
     def inverse(self, penalties: np.ndarray) -> np.ndarray:
-        """1 / (s + penalty), (k, n_right_sides)."""
+        """Return 1 / (s + penalty), (k, n_right_sides)."""
         return 1 / (self.values[:, None] + penalties)
 
     def solution(self, penalties: np.ndarray) -> np.ndarray:
-        """z, (n, n_right_sides)."""
+        """Return z, (n, n_right_sides)."""
         return self.vectors @ (self.projections * self.inverse(penalties))
 
     def spent(self, penalties: np.ndarray) -> float:
-        """Degrees of freedom Σ s / (s + penalty), over all columns."""
+        """Return the degrees of freedom Σ s / (s + penalty), over all columns."""
         return float(np.sum(self.values[:, None] * self.inverse(penalties)))
 
 
 def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-    """z by a Cholesky factor for each different penalty; by eigenvectors where these are many, or
-    below rounding.
-    """
+    """Return z by a Cholesky factor for each penalty; by eigenvectors if there are many."""
     try:
         solution = np.zeros_like(right_side)
         with threads_for_matrices(len(matrix) ** 3 / 3):
@@ -82,9 +78,7 @@ def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.nda
 
 
 def ridge_spent(matrix: np.ndarray, penalties: np.ndarray) -> float:
-    """Degrees of freedom tr M (M + penalty I)⁻¹ over all columns, without eigenvectors where
-    Cholesky factors will do.
-    """
+    """Return the degrees of freedom tr M (M + penalty I)⁻¹ over all columns."""
     try:
         spent = 0.0
         for columns, penalty, factor in _factors(matrix, penalties):
@@ -98,24 +92,19 @@ def ridge_spent(matrix: np.ndarray, penalties: np.ndarray) -> float:
 def _factors(
     matrix: np.ndarray, penalties: np.ndarray
 ) -> Iterator[tuple[np.ndarray, float, tuple]]:
-    """(columns, penalty, factor of M + penalty I) for each different penalty; infinite ones have no
-    solution but zero.
-    """
-    # Penalties that only differ by rounding share a factor, and the first of them stands for all.
+    """Yield columns, penalty and factor of M + penalty I for each different finite penalty."""
+    # Penalties that differ by rounding only share the factor of the first of them.
     logarithms = np.round(np.log(penalties), 10)
     distinct = np.unique(logarithms[np.isfinite(penalties)])
     if len(distinct) > _FEW_PENALTIES:
         raise np.linalg.LinAlgError("Eigenvectors are cheaper than so many factors.")
     for logarithm in distinct:
         columns = logarithms == logarithm
-        # Symmetric; in the order that LAPACK overwrites instead of copying once more.
+        penalty = float(penalties[columns][0])
+        # In Fortran's order, which LAPACK overwrites without a copy.
         shifted = matrix.T.copy(order="F")
-        shifted[np.diag_indices_from(shifted)] += penalties[columns][0]
-        yield (
-            columns,
-            float(penalties[columns][0]),
-            cho_factor(shifted, overwrite_a=True, check_finite=False),
-        )
+        shifted[np.diag_indices_from(shifted)] += penalty
+        yield columns, penalty, cho_factor(shifted, overwrite_a=True, check_finite=False)
 
 
 def left_out_residuals(
@@ -126,11 +115,11 @@ def left_out_residuals(
     weights: np.ndarray,
     share: float = 0.0,
 ) -> np.ndarray:
-    """(I − h_i H_i)⁻¹ r_i: exactly the residual of the refit without row i, (n_samples, n_outputs).
+    """Return (I − h_i H_i)⁻¹ r_i: the residual of the refit without row i.
 
-    ``design`` are the rows in the eigenbasis of M: (n_samples, k) where outputs decouple, which
-    makes their leverages H_i numbers, else (n_samples, n_outputs, k), which makes H_i matrices.
-    ``share`` is the intercept's part of a leverage.
+    ``design`` are the rows in the eigenbasis of M: (n_samples, k) if outputs decouple, so that
+    leverages H_i are numbers, else (n_samples, n_outputs, k), with matrices H_i. ``share`` is the
+    part of the intercept in a leverage.
     """
     inverse = system.inverse(penalties)
     solution = inverse * system.projections
@@ -139,21 +128,13 @@ def left_out_residuals(
     leverages, frames = np.linalg.eigh((design * inverse[:, 0]) @ design.transpose(0, 2, 1))
     residuals = np.einsum("iab,ia->ib", frames, targets - (design @ solution)[:, :, 0])
     left_out = _left_out(residuals, leverages + share, weights)
-    hopeless = np.isinf(left_out).any(axis=1, keepdims=True)
-    return np.where(
-        hopeless, np.inf, np.einsum("iab,ib->ia", frames, np.where(hopeless, 0.0, left_out))
-    )
+    lost = np.isinf(left_out).any(axis=1, keepdims=True)
+    turned = np.einsum("iab,ib->ia", frames, np.where(lost, 0.0, left_out))
+    return np.where(lost, np.inf, turned)
 
 
 def _left_out(residuals, leverages, weights):
-    """Infinite where the result cannot be told from rounding.
-
-    A remainder of zero is never clamped to something harmless: that would make tiny ridges look
-    best.
-    """
+    """Return residuals of refits; infinite, so that tiny ridges lose, if rounding dominates."""
     remainder = 1 - weights[:, None] * leverages
-    return np.where(
-        remainder > SMALLEST_REMAINDER,
-        residuals / np.maximum(remainder, SMALLEST_REMAINDER),
-        np.inf,
-    )
+    safe = np.maximum(remainder, SMALLEST_REMAINDER)
+    return np.where(remainder > SMALLEST_REMAINDER, residuals / safe, np.inf)

@@ -22,7 +22,7 @@ from ..data.columns import is_frame
 from ..data.inputs import TableInputs
 from ..data.repetitions import held_out_size
 from ..data.targets import Target
-from ..learners.evidence import Evidence, LearnedPrior, with_rates
+from ..learners.evidence import Evidence, LearnedPrior
 from ..priors import SpectralPrior
 from .blending import blend_weights
 from .effects import column_importances, table_effects
@@ -161,7 +161,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         if len(problem.Y) < 2 or not np.any(
             np.ptp(problem.Y, axis=0) > 0
         ):  # a constant: nothing to learn from
-            prior = with_rates(prior, np.ones(n_columns), np.ones(n_columns))
+            prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
             return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
         evidence, rng = self._evidence(len(problem.Y)), np.random.default_rng(seed)
         return evidence.learn(prior, problem.Z, target, rng, problem.counts)

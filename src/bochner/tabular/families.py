@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Any
 
-import numpy as np
-
 from .._checks import refuse_class
 from .._loops.threads import ordered_map
-from ..learners.evidence import with_rates
+from ..learners.evidence import check_learnable
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 
 
@@ -28,7 +26,7 @@ def checked_priors(priors: Any) -> tuple[SpectralPrior, ...]:
         refuse_class(prior, "priors")
         if not isinstance(prior, SpectralPrior):
             raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
-        with_rates(prior, np.ones(1), np.ones(1))  # refuses other families
+        check_learnable(prior)
     return priors
 
 

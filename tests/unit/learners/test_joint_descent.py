@@ -1,5 +1,7 @@
 """JointDescent: its losses, rates and weights, every form of rows, and bad input."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent, TargetSimilarity
 from bochner.data import repetitions
-from bochner.data.targets import Values
+from bochner.data.targets import Labels, Values
+from bochner.losses import Hinge, Huber, Logistic, Loss, Squared
 
 
 def ringed(n_rows, seed, n_features=4):
@@ -325,3 +328,36 @@ def test_atoms_that_are_no_frequencies_are_refused():
     X, y, rng = ringed(20, 0)
     with pytest.raises(TypeError, match="needs a FourierMeasure, got HarmonicMeasure"):
         JointDescent().learn(HarmonicMeasure(np.array([[1, 0]]), np.ones(1)), X, y, rng)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Hinge(0.5), Huber(np.array([1.0]))])
+def test_a_loss_may_be_an_object(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.where(np.cos(X[:, 0]) > 0.5, 1.0, -1.0)
+    start = Gaussian(1.0).sample(10, 2, rng)
+    target = Labels.of(y) if isinstance(loss, Logistic | Hinge) else Values.of(y)
+    learned = JointDescent(n_epochs=5, loss=loss).learn(start, X, target, 0)
+    assert learned.report.losses[-1] < learned.report.losses[0]
+    name = {Squared: "squared", Logistic: "log_loss"}.get(type(loss))
+    if name is not None:
+        same = JointDescent(n_epochs=5, loss=name).learn(start, X, target, 0)
+        np.testing.assert_array_equal(learned.measure.frequencies, same.measure.frequencies)
+
+
+def test_a_loss_of_your_own_is_minimized():
+    @dataclass(frozen=True)
+    class Quartic(Loss):
+        def values(self, targets, scores):
+            return np.sum((scores - targets) ** 4, axis=1)
+
+        def derivatives(self, targets, scores):
+            return 4 * (scores - targets) ** 3, 12 * (scores - targets) ** 2 + 0.1
+
+        def start(self, targets, weights):
+            return np.average(targets, axis=0, weights=weights)
+
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    learner = JointDescent(n_epochs=5, loss=Quartic())
+    learned = learner.learn(Gaussian(1.0).sample(10, 2, 0), X, np.cos(X[:, 0]), 0)
+    assert learned.report.losses[-1] < learned.report.losses[0]

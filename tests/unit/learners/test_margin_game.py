@@ -2,6 +2,8 @@
 and bad input.
 """
 
+import inspect
+import textwrap
 import warnings
 from types import SimpleNamespace
 
@@ -21,11 +23,18 @@ from bochner import (
     SpectralFeatures,
     TargetSimilarity,
     game_equilibrium,
+    project_dual,
 )
 from bochner.data import as_rows, repetitions
 from bochner.data.targets import Labels, Values
 from bochner.learners.game.duals import make_dual
-from bochner.learners.game.margin_game import averaged, feature_sums, response_block
+from bochner.learners.game.margin_game import (
+    _Game,
+    averaged,
+    feature_sums,
+    response_block,
+    step_size,
+)
 from bochner.learners.game.peaks import BoundCandidates, PeakSearch
 from bochner.learners.game.value import upper_value
 
@@ -532,7 +541,33 @@ def test_step_sizes_are_those_of_online_gradient_descent():
     (Zinkevich; Hazan).
     """
     dual = SimpleNamespace(diameter=6.0, gradient_bound=2.0, C=3.0, strongly_concave=False)
-    assert MarginGame(step="theory")._step_size(dual, 4, 0.0) == 1.5
-    assert MarginGame(step="adaptive", step_scale=0.5)._step_size(dual, 4, 9.0) == 1.0
+    assert step_size("theory", 0.3, dual, 4, 0.0) == 1.5
+    assert step_size("adaptive", 0.5, dual, 4, 9.0) == 1.0
     dual.strongly_concave = True
-    assert MarginGame(step="theory")._step_size(dual, 4, 0.0) == 0.75
+    assert step_size("theory", 0.3, dual, 4, 0.0) == 0.75
+
+
+def test_the_game_is_its_reference_version(seed):
+    """The code in the docstring of the main loop gives the same measure, values and weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    measure = Gaussian(2.0).sample(30, 2, rng)
+    learner = MarginGame(n_rounds=25, C=0.7, peaks=CandidatePeaks())
+    learned = learner.learn(measure, X, y, rng)
+    code = inspect.cleandoc(_Game.rounds.__doc__).split("::\n\n")[1]
+    names = {
+        "np": np,
+        "project_dual": project_dual,
+        "X": X,
+        "y": y,
+        "frequencies": measure.frequencies,
+        "C": 0.7,
+        "n_rounds": 25,
+        "step_scale": 0.3,
+    }
+    exec(textwrap.dedent(code), names)
+    np.testing.assert_allclose(learned.report.values, names["values"], rtol=1e-9)
+    played = FourierMeasure(measure.frequencies, names["weights"])
+    np.testing.assert_allclose(learned.measure.kernel(X), played.kernel(X), atol=1e-12)
+    assert len(learned.measure) == np.count_nonzero(names["weights"])

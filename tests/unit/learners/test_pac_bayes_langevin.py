@@ -126,7 +126,7 @@ def test_the_slope_is_that_of_the_logarithm_and_weights_are_repetitions(kind, se
 
 
 def test_the_gain_of_a_step_by_hand():
-    """U = −ω²/2 from 0 to 1 with h S = 1/2: g(0 → 1) has mean 0, g(1 → 0) mean 3/4, variance 1/2."""
+    """U = −ω²/2 from 0 to 1, h S = 1/2: g(0 → 1) has mean 0, g(1 → 0) mean 3/4, variance 1/2."""
     here = Places(np.zeros((1, 1)), np.zeros(1), np.zeros(1), np.zeros((1, 1)))
     there = Places(np.ones((1, 1)), np.zeros(1), np.array([-0.5]), -np.ones((1, 1)))
     assert langevin_gain(here, there, np.array([0.5]))[0] == pytest.approx(-0.5 + 1.0 - 0.5625)

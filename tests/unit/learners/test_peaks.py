@@ -163,8 +163,8 @@ def test_many_rows_are_searched_on_a_sample_of_them():
     bound = AscentPeaks(n_walkers=40, n_steps=30, search_rows=800).prepare(
         Gaussian(gamma=1.0).sample(50, 3, rng), X
     )
-    assert bound.held is None
-    assert bound._fetched(bound.rows.spread(800))[0].shape == (800, 3)
+    assert bound.all_rows is None
+    assert bound._read(bound.rows.spread(800)).rows.shape == (800, 3)
     found = bound.find(signal, rng).frequencies[0]
     assert min(np.linalg.norm(found - frequency), np.linalg.norm(found + frequency)) < 0.3
 
@@ -181,7 +181,7 @@ def test_candidates_are_searched_exhaustively(seed):
 
 
 def test_candidates_have_the_automatic_penalty_of_the_other_searches(seed):
-    """0.3 d/n, at most 0.03, times ‖ω‖²/R² with R² = 1.5 median ‖ω‖², from heights of at most one."""
+    """0.3 d/n, at most 0.03, times ‖ω‖²/R², R² = 1.5 median ‖ω‖², from heights of at most one."""
     X, signal, _, rng = planted(100, 2, seed)
     start = Gaussian(gamma=1.0).sample(30, 2, rng)
     norms = np.sum(start.frequencies**2, axis=1)

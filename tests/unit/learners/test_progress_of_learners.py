@@ -1,4 +1,4 @@
-"""On a terminal the learners show how far they are and how well they do; elsewhere they are silent."""
+"""On a terminal the learners show progress and results; in other places they are silent."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""Gradient of the loss of one batch in all waves of an expansion, whose parameters are one vector,
-by compiled kernels.
-"""
+"""Gradient of the loss of one batch in all waves of an expansion, by compiled kernels."""
 
 from __future__ import annotations
 
@@ -15,24 +13,24 @@ from ..._loops.lazy import waves as kernels
 from ...expansions.waves import Expansion
 from ...losses import Logistic, Loss
 
-# Rows of a chunk, whose work space stays in the cache.
+# Rows of a chunk, whose buffers fit into the cache.
 CHUNK_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """z = (x − shift) · scale, column by column; folded into the expansion when a fit is done."""
+    """z = (x − shift) · scale for each column; becomes part of the expansion after a fit."""
 
     shift: np.ndarray
     scale: np.ndarray
 
     @classmethod
     def none(cls, n_features: int) -> Standardization:
-        """z = x."""
+        """Return z = x."""
         return cls(np.zeros(n_features), np.ones(n_features))
 
     def apply(self, rows: Any, dtype: Any) -> np.ndarray:
-        """Standardised rows as a C-ordered array."""
+        """Return standardized rows as a C-ordered array."""
         precise = working_dtype(rows)
         result = np.subtract(as_dense(rows), self.shift.astype(precise), dtype=precise)
         result *= self.scale.astype(precise)
@@ -40,19 +38,14 @@ class Standardization:
 
 
 class WaveParameters:
-    """Frequencies (T, d), cosine and sine amplitudes (T, L), slopes (d, L) and intercept (L,):
-    views of one vector.
+    """Parameters of an expansion as views of one vector.
+
+    Frequencies (T, d), cosine and sine amplitudes (T, L), slopes (d, L) and intercept (L,).
     """
 
     def __init__(self, n_waves: int, n_features: int, n_outputs: int, dtype: Any = np.float32):
-        amplitudes = (n_waves, n_outputs)
-        shapes = [
-            (n_waves, n_features),
-            amplitudes,
-            amplitudes,
-            (n_features, n_outputs),
-            (n_outputs,),
-        ]
+        heads = [(n_waves, n_outputs)] * 2
+        shapes = [(n_waves, n_features), *heads, (n_features, n_outputs), (n_outputs,)]
         sizes = [int(np.prod(shape)) for shape in shapes]
         self.vector = np.zeros(sum(sizes), dtype)
         parts = np.split(self.vector, np.cumsum(sizes)[:-1])
@@ -61,7 +54,7 @@ class WaveParameters:
 
     @classmethod
     def of(cls, expansion: Expansion, dtype: Any = np.float32) -> WaveParameters:
-        """A copy of the numbers of an expansion."""
+        """Return a copy of the parameters of an expansion."""
         parameters = cls(len(expansion), expansion.n_features, expansion.n_outputs, dtype)
         slopes = 0.0 if expansion.slopes is None else expansion.slopes
         return parameters.fill(
@@ -71,7 +64,7 @@ class WaveParameters:
     def like(
         self, frequencies: Any = 0.0, amplitudes: Any = 0.0, slopes: Any = 0.0, intercept: Any = 0.0
     ) -> WaveParameters:
-        """Numbers of the same shapes, for gradients and rates."""
+        """Return parameters of the same shapes, for gradients and rates."""
         n_waves, n_features = self.frequencies.shape
         same = WaveParameters(n_waves, n_features, len(self.intercept), self.vector.dtype)
         return same.fill(frequencies, (amplitudes, amplitudes), slopes, intercept)
@@ -79,17 +72,14 @@ class WaveParameters:
     def fill(
         self, frequencies: Any, amplitudes: Any, slopes: Any, intercept: Any
     ) -> WaveParameters:
-        """Overwrite all numbers; ``amplitudes`` are those of cosines and of sines."""
-        self.frequencies[...], self.slopes[...], self.intercept[...] = (
-            frequencies,
-            slopes,
-            intercept,
-        )
+        """Overwrite all parameters; ``amplitudes`` are those of cosines and of sines."""
+        self.frequencies[...], self.slopes[...] = frequencies, slopes
         self.cosine[...], self.sine[...] = amplitudes
+        self.intercept[...] = intercept
         return self
 
     def expansion(self, with_slopes: bool) -> Expansion:
-        """The numbers of now as a frozen value in float64."""
+        """Return the current parameters as a frozen value in float64."""
         slopes = self.slopes.astype(np.float64) if with_slopes else None
         parts = (self.frequencies, self.cosine, self.sine, self.intercept)
         frequencies, cosine, sine, intercept = (part.astype(np.float64) for part in parts)
@@ -97,10 +87,9 @@ class WaveParameters:
 
 
 class BatchGradient:
-    """The block function of a step: Σ_i w_i ℓ_i (or 0, if not asked for), the number of rows, and
-    Σ_i w_i ∂ℓ_i/∂θ.
+    """Block function of a step: Σ_i w_i ℓ_i (or 0), the number of rows, and Σ_i w_i ∂ℓ_i/∂θ.
 
-    It looks at the parameters of the moment, and travels to workers with them.
+    It uses the current parameters, and is sent to workers with them.
     """
 
     def __init__(
@@ -115,15 +104,10 @@ class BatchGradient:
         self._own = local()
 
     def __reduce__(self) -> tuple:
-        # A worker makes views of one vector again, and has work space of its own.
+        # A worker makes its own views of one vector, and its own buffers.
         shape = *self.parameters.frequencies.shape, len(self.parameters.intercept)
-        return _travelled, (
-            *shape,
-            self.parameters.vector,
-            self.loss,
-            self.standardization,
-            self.with_losses,
-        )
+        others = self.loss, self.standardization, self.with_losses
+        return _unpickled, (*shape, self.parameters.vector, *others)
 
     def __call__(
         self,
@@ -132,15 +116,10 @@ class BatchGradient:
         targets: np.ndarray,
         weights: np.ndarray | None = None,
     ) -> tuple:
-        """Of the rows ``source[places]``; the gradient is overwritten by the next call of the same
-        thread.
-        """
-        if not (
-            isinstance(source, np.ndarray)
-            and source.dtype.kind == "f"
-            and source.flags.c_contiguous
-        ):
-            # What the kernels cannot gather from gets plain here.
+        """Return the sums of ``source[places]``; the next call in this thread overwrites them."""
+        dense = isinstance(source, np.ndarray) and source.dtype.kind == "f"
+        if not (dense and source.flags.c_contiguous):
+            # The kernels need a contiguous array.
             source = np.ascontiguousarray(as_dense(source[places]), dtype=working_dtype(source))
             places = np.arange(len(places))
         n_chunks = max(1, -(-len(places) // CHUNK_ROWS))
@@ -157,7 +136,7 @@ class BatchGradient:
         return np.array(loss), np.array(float(len(places))), gradient
 
     def _chunk(self, n_rows):
-        """The work space of this thread."""
+        """Return the buffers of this thread."""
         chunk = self._own.__dict__.get("chunk")
         if chunk is None or len(chunk.rows) < n_rows:
             chunk = self._own.chunk = _Chunk(
@@ -166,18 +145,17 @@ class BatchGradient:
         return chunk
 
 
-def _travelled(n_waves, n_features, n_outputs, vector, *others):
+def _unpickled(n_waves, n_features, n_outputs, vector, *others):
     parameters = WaveParameters(n_waves, n_features, n_outputs, vector.dtype)
     parameters.vector[...] = vector
     return BatchGradient(parameters, *others)
 
 
 class _Chunk:
-    """Loss and gradient of one chunk of rows, with its own work space.
+    """Loss and gradient of one chunk of rows, with its own buffers.
 
-    Compiled code runs in one long stretch for the logistic loss and in two for others with one
-    output: whenever two threads both want to be in Python, one waits for the other to be woken,
-    which takes as long as a hundred rows.
+    With one output, compiled code runs in one call for the logistic loss and in two calls for other
+    losses: each return to Python lets threads wait for each other.
     """
 
     def __init__(self, parameters, loss, standardization, with_losses, n_rows):
@@ -192,7 +170,7 @@ class _Chunk:
         self.turns = np.empty((n_rows, n_waves), dtype)
         self.scores = np.empty((n_rows, len(parameters.intercept)), dtype)
         self.pull = np.empty_like(self.scores)
-        # One output: all that the kernels take beside rows and work space, as vectors.
+        # One output: vectors, as the kernels need them.
         self.waves = parameters.cosine[:, 0], parameters.sine[:, 0]
         self.slots = (
             gradient.frequencies,
@@ -202,9 +180,7 @@ class _Chunk:
         )
 
     def compute(self, source, picked, targets, weights):
-        """Σ_i w_i ℓ_i (or 0, if not asked for) of the standardised rows ``source[picked]``; leaves
-        Σ_i w_i ∂ℓ_i/∂θ in ``gradient``.
-        """
+        """Return Σ_i w_i ℓ_i (or 0) of ``source[picked]``; write the gradient to ``gradient``."""
         n_rows, parameters = len(picked), self.parameters
         weights = self.ones[:n_rows] if weights is None else weights
         rows, turns = self.rows[:n_rows], self.turns[:n_rows]
@@ -214,12 +190,8 @@ class _Chunk:
             kernels.standardized_rows(*gather, rows)
             self._matrix_products(rows, turns, scores, pull, targets, weights)
         else:
-            waves = (
-                parameters.frequencies,
-                *self.waves,
-                parameters.slopes[:, 0],
-                parameters.intercept[0],
-            )
+            linear = parameters.slopes[:, 0], parameters.intercept[0]
+            waves = parameters.frequencies, *self.waves, *linear
             spaces = rows, turns, scores[:, 0]
             if isinstance(self.loss, Logistic):
                 ends = targets[:, 0], weights[:, 0]
@@ -232,13 +204,11 @@ class _Chunk:
         return float(self.loss.values(targets, scores) @ weights[:, 0]) if self.with_losses else 0.0
 
     def _pull(self, targets, scores, weights, pull):
-        """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's
-        constants.
-        """
+        """Write w ∂ℓ/∂f, in the precision of the scores."""
         pull[...] = self.loss.gradient(targets, scores) * weights
 
     def _matrix_products(self, rows, turns, scores, pull, targets, weights):
-        """The same for several outputs, which share the sines."""
+        """Compute scores and gradient for several outputs, which share the sines."""
         parameters, gradient = self.parameters, self.gradient
         np.matmul(rows, parameters.frequencies.T, out=turns)
         turns *= turns.dtype.type(1 / np.pi)

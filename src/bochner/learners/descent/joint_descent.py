@@ -1,4 +1,4 @@
-"""JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
+"""JointDescent: minibatch descent on all frequencies together with a linear head."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ from ...data import Rows
 from ...data.repetitions import without_repetitions
 from ...data.targets import Labels, Target, Values, regressed
 from ...expansions.waves import Expansion
-from ...losses import Logistic, Loss, Multinomial, Squared
+from ...losses import Exponential, Hinge, Logistic, Loss, Multinomial, Squared
 from ...measures.fourier import FourierMeasure
 from ..base import Learned, Learner
 from .gradients import WaveParameters
@@ -24,9 +24,7 @@ _START_RIDGE = 30.0
 
 @dataclass(frozen=True, eq=False)
 class DescentReport:
-    """``losses``: mean training loss of each epoch; ``expansion``: the waves with their head, the
-    fitted function.
-    """
+    """Mean training loss of each epoch, and the fitted function: the waves with their head."""
 
     losses: np.ndarray
     expansion: Expansion
@@ -35,36 +33,35 @@ class DescentReport:
 @keyword_only_from("0.4", old_order=("n_epochs",))
 @dataclass(eq=False, repr=False)
 class JointDescent(Learner):
-    """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the
-    prior's draws.
+    """Move every frequency by Adam on the loss of a linear head.
 
-    It fits better with few frequencies than the margin game, and has none of its guarantees: no
-    game, no certificate. Batches follow from the number of rows and the seed: arrays, memory maps
-    and Dask arrays give the same frequencies, and on a cluster gradients are summed where the rows
-    are, which stay in its memory meanwhile. The head is dropped; the learned measure keeps the
-    starting weights, and any linear model may follow.
+    This trains a cosine network that starts at draws from the prior. With few frequencies it fits
+    better than the margin game, but has no certificate. Batches depend on the number of rows and
+    the seed only: arrays, memory maps and Dask arrays give the same frequencies. On Dask, gradients
+    are summed by the workers, which keep the rows in their memory. The head is dropped; the learned
+    measure keeps the starting weights, and any linear model may follow.
 
     Parameters
     ----------
     n_epochs : int, default 30
         Passes over the rows.
     batch_size : int, default 128
-        Rows of one step; more where an epoch would have more than 512 steps.
+        Rows of one step; more if an epoch would have more than 512 steps.
     learning_rate : float, default 0.06
         Step of the frequencies in units of their starting size; falls linearly to 0.
     amplitude_rate : float, default 0.05
         Step of the head.
     frequency_decay : float, default 0.005
-        Share of each frequency that is lost in each step; keeps noise out in many dimensions.
+        Share by which each frequency shrinks in each step; it reduces noise in many dimensions.
     penalty : float, default 0.01
         ℓ2 penalty on the head.
     start_scale : float, default 0.75
         The starting frequencies are those of the measure times this.
-    loss : "auto", "log_loss" or "squared", default "auto"
+    loss : "auto", "log_loss", "squared" or a ``Loss`` of ``bochner.losses``, default "auto"
         The log-loss is logistic, or multinomial for more than two classes. "auto" is the log-loss
-        for labels and the squared loss for values. "squared" regresses labels, where a classifier
-        or ``target="labels"`` calls them so, on the corners of a simplex, and whole numbers that
-        nobody called labels as numbers.
+        for labels and the squared loss for values. ``Hinge`` and ``Exponential`` are one against
+        the rest. The squared loss and all other losses regress declared labels on the corners of a
+        simplex (±1 for two classes), and whole numbers that were not declared labels as numbers.
 
     In few dimensions frequencies may grow: a wide prior, ``learning_rate=0.01``,
     ``frequency_decay=0``, ``penalty=1e-4``, ``batch_size=64`` and 60 epochs are a better start
@@ -90,19 +87,20 @@ class JointDescent(Learner):
     frequency_decay: float = 0.005
     penalty: float = 0.01
     start_scale: float = 0.75
-    loss: str = "auto"
+    loss: str | Loss = "auto"
 
     def check_parameters(self) -> None:
         check_count(self.n_epochs, "n_epochs")
         check_count(self.batch_size, "batch_size")
-        check_choice(self.loss, "loss", ("auto", "log_loss", "squared"))
+        if not isinstance(self.loss, Loss):
+            check_choice(self.loss, "loss", ("auto", "log_loss", "squared"))
         check_positive(self.start_scale, "start_scale")
         for name in ("learning_rate", "amplitude_rate", "frequency_decay", "penalty"):
             check_positive(getattr(self, name), name, allow_zero=True)
 
     def _learn(self, measure, rows, target, rng, weights):
-        # The start solves a small system, after which BLAS's threads would stay awake and take the
-        # rows' threads their cores.
+        # Threads of BLAS would stay active after the small system of the start, and slow down those
+        # of the rows.
         with threads_for_rows_only():
             return self._descend(measure, rows, target, rng, weights)
 
@@ -112,16 +110,14 @@ class JointDescent(Learner):
                 "JointDescent moves frequencies and needs a FourierMeasure, got "
                 f"{type(measure).__name__}."
             )
-        # Batches are drawn by number: few rows are taken once each, so that weights and repeated
-        # rows have the same batches.
+        # Batches are drawn by row number: with merged rows, weights and repetitions give the same.
         different = without_repetitions(rows, target, weights, in_order=True)
         rows, target, weights = different.rows, different.target, different.weights
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(ridge_start(moved, rows, loss, targets, rng, weights))
         size = np.median(np.abs(moved.frequencies)) / 0.6745 or 1.0  # a robust standard deviation
-        # Rates and penalty refer to waves of mean weight: of the features √w_j (cos, sin) the heavy
-        # ones move further.
+        # Rates and penalty are those of a wave of mean weight.
         shares = (measure.weights / (np.mean(measure.weights) or 1.0))[:, None]
         head_rate = self.amplitude_rate * np.sqrt(50 / max(len(measure), 50))
         held = np.divide(self.penalty, shares, out=np.zeros_like(shares), where=shares > 0)
@@ -141,26 +137,29 @@ class JointDescent(Learner):
         return Learned(FourierMeasure(descended.expansion.frequencies, measure.weights), report)
 
     def _problem(self, target: Target) -> tuple[Loss, Any]:
-        """The loss, and the targets as float32 columns."""
-        if self.loss == "squared" or (self.loss == "auto" and isinstance(target, Values)):
-            return Squared(), regressed(target).astype(np.float32)
-        if isinstance(target, Labels):
-            n_classes = len(target.classes)
-            if n_classes < 2:
-                raise ValueError(
-                    "JointDescent needs at least 2 classes, y has only 1 class: "
-                    f"{target.classes[0]!r}."
-                )
-            return (
-                (Logistic(), target.signs(np.float32))
-                if n_classes == 2
-                else (Multinomial(), target.one_hot())
+        """Return the loss, and the targets as float32 columns."""
+        loss = self.loss
+        if isinstance(loss, str):
+            squared = loss == "squared" or (loss == "auto" and isinstance(target, Values))
+            loss = Squared() if squared else Logistic()
+        if not isinstance(loss, Logistic | Multinomial | Hinge | Exponential):
+            return loss, regressed(target).astype(np.float32)
+        if not isinstance(target, Labels):
+            other = "" if self.loss == "auto" else ', or write loss="auto"'
+            raise ValueError(
+                f"JointDescent(loss={self.loss!r}) needs labels, got a target of type "
+                f"{type(target).__name__}{other}."
             )
-        other = "" if self.loss == "auto" else ', or write loss="auto"'
-        raise ValueError(
-            f"JointDescent(loss={self.loss!r}) needs labels, got a target of type "
-            f"{type(target).__name__}{other}."
-        )
+        n_classes = len(target.classes)
+        if n_classes < 2:
+            raise ValueError(
+                f"JointDescent needs at least 2 classes, y has only 1 class: {target.classes[0]!r}."
+            )
+        if isinstance(loss, Hinge | Exponential):
+            return loss, target.signs(np.float32)
+        if n_classes == 2:
+            return Logistic(), target.signs(np.float32)
+        return Multinomial(), target.one_hot()
 
 
 def ridge_start(
@@ -171,19 +170,28 @@ def ridge_start(
     rng: np.random.Generator,
     weights: Any,
 ) -> Expansion:
-    """The head by ridge on the targets, from some rows; the squared-loss solution is a good place
-    to start any loss.
+    """Return the measure with a head by ridge regression on the targets of some rows.
+
+    Losses other than the log-loss regress a Newton step from the best constant.
     """
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
-    if weights is None:
-        intercept = np.mean(targets, axis=0, dtype=np.float64).astype(targets.dtype)
+    counts = None if weights is None else weights[numbers][:, None].astype(np.float32)
+    # Logistic heads act on scores: ±2 are probabilities of 0.12 and 0.88.
+    gain = {Logistic: 2.0, Multinomial: 4.0}.get(type(loss), 1.0)
+    if gain > 1 or isinstance(loss, Squared):
+        if weights is None:
+            intercept = np.mean(targets, axis=0, dtype=np.float64).astype(targets.dtype)
+        else:
+            intercept = np.average(targets, axis=0, weights=weights)
+        residuals = targets[numbers] - intercept
     else:
-        intercept = np.average(targets, axis=0, weights=weights)
+        intercept = loss.start(targets, np.ones(len(rows)) if weights is None else weights)
+        scores = np.tile(intercept, (len(numbers), 1))
+        slopes, curvatures = loss.derivatives(targets[numbers].astype(np.float64), scores)
+        residuals = -slopes / curvatures
     waves = measure.features(rows.take(numbers).astype(np.float32))
-    weighted = waves if weights is None else waves * weights[numbers][:, None].astype(np.float32)
+    weighted = waves if counts is None else waves * counts
     gram = (weighted.T @ waves).astype(np.float64)
     gram[np.diag_indices_from(gram)] += _START_RIDGE * (np.mean(measure.weights) or 1.0)
-    amplitudes = np.linalg.solve(gram, weighted.T @ (targets[numbers] - intercept))
-    # Logistic heads act on scores, not probabilities: ±2 is where they say 0.12 and 0.88.
-    gain = {Squared: 1.0, Logistic: 2.0, Multinomial: 4.0}[type(loss)]
+    amplitudes = np.linalg.solve(gram, weighted.T @ residuals)
     return Expansion.of(measure, gain * amplitudes, intercept if gain == 1 else 0.0)

@@ -1,8 +1,7 @@
-"""Joint descent on all waves of an expansion at once: Adam over minibatches, wherever the rows
-live.
+"""Joint descent on all waves of an expansion: Adam over minibatches.
 
-A batch is a slice of each shard of the rows (``BatchPlan``), and its gradient the sum over these
-slices, added in one order: the result does not depend on threads, files, partitions or workers.
+A batch is a slice of each shard of the rows (``BatchPlan``). Its gradient is the sum over these
+slices in a fixed order, so the result does not depend on threads, files, partitions or workers.
 Parameters are float32 views of one vector.
 """
 
@@ -17,21 +16,19 @@ import numpy as np
 from ..._loops.lazy import waves as kernels
 from ..._loops.threads import threads_for_rows_only
 from ..._terminal.progress import track
-from ...data import BatchPlan, LocalRows, Rows
+from ...data import BatchPlan, Rows
 from ...expansions.waves import Expansion
 from ...losses import Loss
 from .gradients import BatchGradient, Standardization, WaveParameters
 
 _FIRST_DECAY = 0.9
-# Rows in memory are standardised once, not in each epoch, if that takes no more than this.
+# Rows in memory are standardized once, not in each epoch, if the result has at most these bytes.
 _STANDARDIZED_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """``losses``: mean loss of the rows met in each epoch, if asked for; ``held_out_losses``: loss
-    of the rows excluded after each.
-    """
+    """Result: mean training loss of each epoch, if wanted, and held-out loss after each."""
 
     expansion: Expansion
     losses: list[float]
@@ -40,11 +37,10 @@ class Descended:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ², by steps that fall linearly to
-    zero over all epochs.
+    """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ²; steps fall linearly to zero.
 
-    ``rates``, ``decays`` and ``penalties`` hold a number for each parameter
-    (``WaveParameters.like``): its step, the share of it that is lost in each step, and its ℓ2
+    ``rates``, ``decays`` and ``penalties`` have a number for each parameter
+    (``WaveParameters.like``): its step, the share by which it shrinks in each step, and its ℓ2
     penalty. ``with_losses`` also sums the loss of each epoch, which takes 5 % longer.
     """
 
@@ -71,13 +67,11 @@ def run_together(
     held_out: Callable[[Expansion], float] | None = None,
     after_epoch: Callable[[Descended], Any] = lambda descended: None,
 ) -> list[Descended]:
-    """Move ``parameters`` in place, those of each descent; all of them meet the same batches, which
-    are read once.
+    """Run several descents on the same batches, which are read once; move parameters in place.
 
-    ``excluded`` are sorted numbers of rows that are not learned from. ``after_epoch`` sees what was
-    reached, and ends a descent if it returns True. With ``held_out``, a loss of an expansion on
-    other rows, the result is the best of the start and of all epochs by it; the whole schedule
-    runs, as its end is its best part.
+    ``excluded`` are sorted numbers of rows that are held out. ``after_epoch`` is called with the
+    result so far, and ends a descent if it returns True. With ``held_out``, a loss of an expansion
+    on other rows, the result is the best of the start and of all epochs by this loss.
     """
     first = descents[0]
     standardization = standardization or Standardization.none(rows.n_features)
@@ -107,7 +101,7 @@ def run_together(
 
 
 class _Course:
-    """A descent from its start to where it is now, and the best of it so far."""
+    """State of one descent, and its best expansion so far."""
 
     def __init__(self, descent, parameters, standardization, steps_an_epoch, held_out):
         self.with_slopes = bool(np.any(descent.rates.slopes)) or bool(np.any(parameters.slopes))
@@ -120,7 +114,7 @@ class _Course:
         self.held_out_losses: list[float] = []
 
     def after(self, n_rows, after_epoch):
-        """Note the losses that an epoch has reached; return True if the descent may end."""
+        """Store the losses of an epoch; return True if the descent may end."""
         if self.with_losses:
             self.losses.append(self.walk.total / n_rows)
         reached = self.parameters.expansion(self.with_slopes)
@@ -132,14 +126,14 @@ class _Course:
 
 
 class _Walk:
-    """The gradient and the steps of a descent, and the summed loss of an epoch."""
+    """Gradient and steps of a descent, and the summed loss of an epoch."""
 
     def __init__(self, gradient: BatchGradient, steps: _Steps):
         self.gradient, self.steps, self.total = gradient, steps, 0.0
 
 
 def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tuple]]) -> None:
-    """All steps of an epoch, several descents by the same batches, each with its own sums."""
+    """Take all steps of an epoch, for several descents on the same batches."""
     block = walks[0].gradient if len(walks) == 1 else _Beside([walk.gradient for walk in walks])
     for walk in walks:
         walk.total = 0.0
@@ -152,7 +146,7 @@ def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tup
 
 
 class _Beside:
-    """Block functions of the same rows, their sums one after the other."""
+    """Block functions of the same rows; their results are concatenated."""
 
     def __init__(self, blocks: list[BatchGradient]):
         self.blocks = blocks
@@ -162,7 +156,7 @@ class _Beside:
 
 
 class _Steps:
-    """Adam's running means, and how far the schedule has come."""
+    """Running means of Adam, and the number of steps done."""
 
     def __init__(self, descent: Descent, parameters: WaveParameters, n_steps: int):
         self.second_decay, self.vector = descent.second_decay, parameters.vector
@@ -173,7 +167,7 @@ class _Steps:
         self.paces = [none if part is None else part.vector for part in given]
 
     def take(self, summed: np.ndarray, n_rows: float) -> None:
-        """One step by the gradient summed over the rows of a batch."""
+        """Take one step by the gradient summed over the rows of a batch."""
         if not n_rows:
             return
         summed *= summed.dtype.type(1 / n_rows)
@@ -190,15 +184,14 @@ class _Steps:
 
 
 def _standardized(rows, standardization, dtype):
-    """The same rows and what is still to be done to them: nothing where they fit into memory a
-    second time.
-    """
-    if not rows.in_memory or len(rows) * rows.n_features * dtype.itemsize > _STANDARDIZED_BYTES:
+    """Return rows and the standardization that is left to do: none if the rows fit into memory."""
+
+    # The kernel of the batches, so that rows in memory and in files have the same digits.
+    def write(plain, out):
+        shift, scale = standardization.shift, standardization.scale
+        kernels.standardized_rows(plain, np.arange(len(plain)), shift, scale, out)
+
+    ready = rows.converted(write, dtype, _STANDARDIZED_BYTES)
+    if ready is None:
         return rows, standardization
-    plain = np.ascontiguousarray(rows.source, dtype=rows.dtype)
-    ready = np.empty(plain.shape, dtype)
-    # By the kernel of the batches, so that rows in memory and elsewhere have the same digits.
-    kernels.standardized_rows(
-        plain, np.arange(len(plain)), standardization.shift, standardization.scale, ready
-    )
-    return LocalRows(ready), Standardization.none(rows.n_features)
+    return ready, Standardization.none(rows.n_features)

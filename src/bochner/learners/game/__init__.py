@@ -1,1 +1,1 @@
-"""The margin game: a learner that searches for frequencies with large Fourier coefficients."""
+"""Margin game: a learner that searches for frequencies with large Fourier coefficients."""

@@ -1,4 +1,4 @@
-"""The adversary of the margin game: dual problems of support vector machines and ridge regression.
+"""Dual problems of the margin game: support vector machines and ridge regression.
 
 Each dual is max over α in K of F(α, λ) = linear(α) − curvature(α) − ½ Σ_j λ_j v_α(ω_j), one column
 of α for each one-vs-rest problem or output. The measure λ only enters through the Fourier potential
@@ -8,8 +8,7 @@ v of the *signal* (w∘y∘α, or w∘α). A row of weight w_i stands for w_i eq
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,22 +17,20 @@ from ...data.targets import Labels, Target, Values, regressed
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 PROJECTIONS = ("exact", "alternating")
-# Up to so many rows what is known of them is worked on as whole arrays, and of more in blocks of as
-# many.
+# Up to this many rows, columns are processed as whole arrays; above, in blocks of this many.
 _MANY_ROWS = 2**14
-# Of a few numbers a row, so many rows are done before a second thread has woken up.
+# Rows per block of columns: fewer would be done before a second thread starts.
 _LIGHT_ROWS = 2**18
 _SWEEPS = 10
 
 
 def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
-    """The point of K = {0 <= α <= C, Σ_i w_i y_i α_i = 0} nearest to z in the norm Σ_i w_i α_i²,
-    exactly (to rounding).
+    """Project z onto K = {0 <= α <= C, Σ_i w_i y_i α_i = 0} in the norm Σ_i w_i α_i².
 
-    α(m) = clip(z − m y, 0, C) for the one m with Σ w y α(m) = 0; this sum is piecewise linear and
-    non-increasing in m, so Newton steps kept inside a bracket end on its root. ``C`` may be
-    infinite; ``weights`` w are ones by default. (Alternating between the box and the hyperplane, as
-    in Bullins et al. 2018, Algorithm 3, gives a feasible point that is not the nearest.)
+    α(m) = clip(z − m y, 0, C) for the one m with Σ w y α(m) = 0. This sum is piecewise linear and
+    non-increasing in m, so Newton steps inside a bracket find its root up to rounding. (Alternating
+    between the box and the hyperplane, as in Bullins et al. 2018, Algorithm 3, gives a feasible
+    point that is not the nearest.)
 
     Parameters
     ----------
@@ -42,9 +39,9 @@ def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
     y : array (n_samples,)
         Signs ±1.
     C : float
-        The upper end of the box; may be infinite.
+        Upper end of the box; may be infinite.
     weights : array (n_samples,), default None
-        w, how often each row counts; None is ones.
+        w, the weights of the rows; None is ones.
 
     Examples
     --------
@@ -68,10 +65,6 @@ def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
         raise ValueError(f"weights must be non-negative, got {weights.min():.3g}.")
     if len(np.unique(y[weights > 0])) < 2:
         return np.zeros_like(z)  # with one class only α = 0 satisfies Σ w y α = 0
-    return _nearest_feasible(z, y, C, weights)
-
-
-def _nearest_feasible(z, y, C, weights):
     shift = balancing_shifts(
         lambda shifts: _balance(C, shifts, z[:, None], y[:, None], weights), 1, C
     )
@@ -79,55 +72,61 @@ def _nearest_feasible(z, y, C, weights):
 
 
 def _balance(C, shifts, z, y, weights):
-    """Of α = clip(z − m y, 0, C) in each column: Σ w y α and the weight of the rows strictly inside
-    the box, for one m each.
-    """
+    """Return Σ w y α and the weight inside the box, of α = clip(z − m y, 0, C) in each column."""
     point = z - shifts * y
     free = np.sum(weights[:, None] * ((point > 0) & (point < C)), axis=0)
     return weights @ (y * np.clip(point, 0, C, out=point)), free
 
 
 def balancing_shifts(balance: Callable, n_columns: int, C: float) -> np.ndarray:
-    """The m of each column with Σ w y α(m) = 0, ``balance(m)`` giving this sum and its negative
-    slope; all columns at once.
+    """Return the m of each column with Σ w y α(m) = 0.
 
-    The sum does not grow with m: Newton steps within a bracket, which is open at first and then
-    found by strides that double.
+    ``balance(m)`` returns this sum and its negative slope. The sum does not grow with m: Newton
+    steps within a bracket. As long as the bracket is open, strides double.
     """
     low, high = np.full(n_columns, -np.inf), np.full(n_columns, np.inf)
     shifts, done = np.zeros(n_columns), np.zeros(n_columns, dtype=bool)
-    stride = 1 + (C if np.isfinite(C) else 0.0)
+    largest = C if np.isfinite(C) else 0.0
+    stride = 1 + largest
     for _ in range(200):
         excess, free = balance(shifts)
         low, high = np.where(excess > 0, shifts, low), np.where(excess < 0, shifts, high)
+        closed = np.isfinite(low) & np.isfinite(high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            proposal = shifts + excess / free
-            middle = np.where(
-                np.isfinite(low) & np.isfinite(high),
-                0.5 * (low + high),
-                shifts + np.sign(excess) * stride,
-            )
-        proposal = np.where((low < proposal) & (proposal < high) & (free > 0), proposal, middle)
+            newton = shifts + excess / free
+            middle = np.where(closed, 0.5 * (low + high), shifts + np.sign(excess) * stride)
+        newton_is_inside = (low < newton) & (newton < high) & (free > 0)
+        proposal = np.where(newton_is_inside, newton, middle)
         stride *= 2
-        # What is left to go is rounding of numbers of this size.
-        close = (
-            np.abs(excess)
-            <= 2**-52 * np.maximum(np.abs(shifts), C if np.isfinite(C) else 0.0) * free
-        )
-        done |= (
-            (excess == 0) | close | (proposal == low) | (proposal == high) | (proposal == shifts)
-        )
+        only_rounding = np.abs(excess) <= 2**-52 * np.maximum(np.abs(shifts), largest) * free
+        stuck = (proposal == low) | (proposal == high) | (proposal == shifts)
+        done |= (excess == 0) | only_rounding | stuck
         if done.all():
             break
         shifts = np.where(done, shifts, proposal)
     return shifts
 
 
-class HingeDual:
-    """ℓ1-SVM, ½‖w‖² + C Σ_i w_i max(0, 1 − y f): K = {0 <= α <= C, Σ w y α = 0}, linear(α) = Σ w α.
+class Payoff(NamedTuple):
+    """Terms of F(α, λ) that do not depend on λ: F = linear − curvature − potential / 2."""
 
-    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,). With ``rows`` (see
-    ``on_rows``), work is done block by block.
+    linear: float
+    curvature: float
+
+
+class PrimalLoss(NamedTuple):
+    """Loss of each row, and its first and second derivative in the score."""
+
+    values: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
+
+
+class HingeDual:
+    """ℓ1-SVM, ½‖w‖² + C Σ_i w_i max(0, 1 − y f): K = {0 <= α <= C, Σ w y α = 0}, linear Σ w α.
+
+    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,). ``rows`` is None, or splits
+    the columns into blocks (see ``on_rows``).
     """
 
     strongly_concave = False
@@ -137,9 +136,7 @@ class HingeDual:
         self.targets = targets
         self.C = C
         self.weights = np.broadcast_to(1.0, len(targets)) if weights is None else weights
-        self.total = float(
-            np.sum(self.weights)
-        )  # of rows, each counted as often as its weight says
+        self.total = float(np.sum(self.weights))
         self.projection = projection
 
     @property
@@ -147,9 +144,7 @@ class HingeDual:
         return self.targets.shape[1]
 
     def on_rows(self, rows):
-        """Return the same problem, worked on block by block if rows are many; the rows themselves
-        are not read for it.
-        """
+        """Return the same problem, processed block by block if there are many rows."""
         if len(rows) <= _MANY_ROWS:
             return self
         part = copy(self)
@@ -157,138 +152,130 @@ class HingeDual:
         return part
 
     def sum(self, function, *columns):
-        """``function(*columns)``, a sum over rows."""
+        """Return ``function(*columns)``, a sum over rows."""
         if self.rows is None:
             return function(*columns)
-        return self.rows.sum(Block(_sum_of_signals, function), *columns)
+        return self.rows.sum(Block(_sum_of_columns, function), *columns)
 
     def map(self, function, *columns, out=None):
-        """``function(*columns)``, (n_samples, n_problems); into ``out``, which may be one of the
-        columns.
-        """
+        """Return ``function(*columns)``, (n_samples, n_problems); ``out`` may be a column."""
         if self.rows is None:
             return function(*columns)
-        block = Block(_map_of_signals, function)
+        block = Block(_map_of_columns, function)
         return self.rows.map(block, self.n_problems, dtype=np.float64, out=out, signals=columns)
 
     def summed(self, columns):
-        """Σ_i w_i of all entries in row i."""
-        return float(self.sum(_weighted_sum, columns, self.weights))
+        """Return Σ_i w_i of all entries in row i."""
+        return float(self.sum(lambda a, w: np.sum(w @ a), columns, self.weights))
 
     def squares(self, columns):
-        """Σ_i w_i of all squared entries in row i."""
-        return float(self.sum(_weighted_squares, columns, self.weights))
+        """Return Σ_i w_i of all squared entries in row i."""
+        return float(self.sum(lambda a, w: np.sum(w @ a**2), columns, self.weights))
 
     def start(self):
-        # At f = 0 the best response to the squared hinge is α = C; half of it, as in the box.
-        return self.project(self.map(partial(_constant, self.C / 2), self.targets))
+        """Return the first α: half of C, which is the best response to f = 0, projected."""
+        return self.project(self.map(lambda y: np.full(y.shape, self.C / 2), self.targets))
 
     def project(self, alpha):
-        """The point of K for α, whose memory is used again."""
+        """Return the point of K for α, whose memory is reused."""
         return self._projected(alpha, self.C)
 
     def _projected(self, alpha, largest):
+        y, w = self.targets, self.weights
+
+        def clipped(shifts):
+            return self.map(lambda a, y: np.clip(a - shifts * y, 0, largest), alpha, y, out=alpha)
+
         if self.projection == "exact":
-            shifts = balancing_shifts(
-                lambda m: self.sum(
-                    partial(_balance, largest, m), alpha, self.targets, self.weights
-                ),
-                self.n_problems,
-                largest,
-            )
-            return self.map(partial(_clipped, largest, shifts), alpha, self.targets, out=alpha)
+
+            def balance(shifts):
+                return self.sum(lambda a, y, w: _balance(largest, shifts, a, y, w), alpha, y, w)
+
+            return clipped(balancing_shifts(balance, self.n_problems, largest))
         # Box, then hyperplane, ten times (Bullins et al. 2018, Algorithm 3): feasible to about
         # 1e-5, not the nearest point.
         for _ in range(_SWEEPS):
-            alpha = self.map(partial(_clipped, largest, 0.0), alpha, self.targets, out=alpha)
-            shifts = self.sum(_signed_sum, alpha, self.targets, self.weights) / self.total
-            alpha = self.map(partial(_clipped, None, shifts), alpha, self.targets, out=alpha)
+            alpha = clipped(0.0)
+            shifts = self.sum(lambda a, y, w: w @ (y * a), alpha, y, w) / self.total
+            alpha = self.map(lambda a, y, m=shifts: a - m * y, alpha, y, out=alpha)
         return alpha
 
     def moved(self, alpha, direction, step):
-        """The point of K for α + step · direction; uses the memory of the direction."""
-        return self.project(self.map(partial(_along, step), alpha, direction, out=direction))
+        """Return the point of K for α + step · direction, in the memory of the direction."""
+        return self.project(self.map(lambda a, d: a + step * d, alpha, direction, out=direction))
 
     def signal(self, alpha):
-        return self.map(_signal, alpha, self.targets, self.weights)
+        """Return w∘y∘α, the signal whose Fourier potential is searched."""
+        return self.map(lambda a, y, w: w[:, None] * (y * a), alpha, self.targets, self.weights)
 
-    def payoff(self, alpha):
-        """(linear, curvature) of α, what F is made of beside the potential."""
-        return self.summed(alpha), 0.0
+    def payoff(self, alpha) -> Payoff:
+        """Return the terms of F that do not depend on the measure."""
+        return Payoff(self.summed(alpha), 0.0)
 
     def gradient(self, alpha, response):
-        """∂F/∂α of one copy of each row, where ``response`` = K_λ applied to the signal; all three
-        arrays of some rows.
-        """
+        """Return ∂F/∂α of one copy of each row, for ``response`` = K_λ times the signal."""
         return 1 - self.targets * response
 
     def scaled(self, linear, quadratic):
-        """The largest F on the segment sα, 0 <= s <= 1, which K contains: s·linear −
-        s²·quadratic/2.
-        """
+        """Return the largest s·linear − s²·quadratic/2 with sα in K: F on the segment 0 to α."""
         s = 1.0 if quadratic <= 0 else min(1.0, linear / quadratic)
         return s * linear - s**2 * quadratic / 2
 
     @property
     def diameter(self):
+        """Diameter of K."""
         return self.C * np.sqrt(self.total * self.n_problems)
 
     @property
     def gradient_bound(self):
+        """Upper bound of the norm of the gradient."""
         return np.sqrt(self.total * self.n_problems) * (1 + self.C * self.total)
 
-    def primal(self, f, smoothing):
-        """(loss, its derivative in f, its second derivative) of one copy of each row; the corner
-        rounded over ``smoothing``.
-        """
+    def primal(self, f, smoothing) -> PrimalLoss:
+        """Return the loss of one copy of each row, its corner rounded over ``smoothing``."""
         gap = 1 - self.targets * f
         inside = (gap > 0) & (gap < smoothing)
         slope = np.clip(gap / smoothing, 0, 1)
-        loss = np.where(
-            inside,
-            gap**2 / (2 * smoothing),
-            np.maximum(gap, 0) - smoothing / 2 * (gap >= smoothing),
+        beyond = np.maximum(gap, 0) - smoothing / 2 * (gap >= smoothing)
+        loss = np.where(inside, gap**2 / (2 * smoothing), beyond)
+        return PrimalLoss(
+            self.C * loss, -self.C * self.targets * slope, self.C * inside / smoothing
         )
-        return self.C * loss, -self.C * self.targets * slope, self.C * inside / smoothing
 
     def primal_loss(self, f):
+        """Return the loss of one copy of each row."""
         return self.C * np.maximum(1 - self.targets * f, 0)
 
     def from_slopes(self, slopes):
-        """α from the derivatives of the loss at the primal solution."""
+        """Return α from the derivatives of the loss at the primal solution."""
         return self.project(-self.targets * slopes)
 
     def on(self, targets, weights):
-        """The same problem for other rows, as arrays."""
+        """Return the same problem for other rows, as arrays."""
         part = copy(self)
-        part.rows, part.targets, part.weights, part.total = (
-            None,
-            targets,
-            weights,
-            float(weights.sum()),
-        )
+        part.rows, part.targets, part.weights = None, targets, weights
+        part.total = float(weights.sum())
         return part
 
     def without_rows(self):
-        """The rules alone, which travel to rows."""
+        """Return the problem without data, to send to workers."""
         return self.on(np.empty((0, self.n_problems)), np.empty(0))
 
     def column(self, k):
-        """One of the problems."""
+        """Return the problem of column k."""
         return self.on(self.targets[:, k : k + 1], self.weights)
 
     def sampled(self, rows):
-        """The problem on some rows, C scaled so that the loss on them has the expectation of the
-        loss on all.
-        """
+        """Return the problem on some rows; C is scaled to keep the expectation of the loss."""
         part = self.on(self.targets[rows], self.weights[rows])
         part.C = self.C * self.total / part.total
         return part
 
 
 class SquaredHingeDual(HingeDual):
-    """ℓ2-SVM, ½‖w‖² + (C/2) Σ_i w_i max(0, 1 − y f)²: K = {α >= 0, Σ w y α = 0}, curvature Σ w α² /
-    (2C).
+    """ℓ2-SVM, ½‖w‖² + (C/2) Σ_i w_i max(0, 1 − y f)²: K = {α >= 0, Σ w y α = 0}.
+
+    The curvature is Σ w α² / (2C).
     """
 
     strongly_concave = True
@@ -297,30 +284,31 @@ class SquaredHingeDual(HingeDual):
         return self._projected(alpha, np.inf)
 
     def payoff(self, alpha):
-        linear, squares = self.sum(_sum_and_squares, alpha, self.weights)
-        return float(linear), float(squares) / (2 * self.C)
+        linear, squares = self.sum(
+            lambda a, w: (np.sum(w @ a), np.sum(w @ a**2)), alpha, self.weights
+        )
+        return Payoff(float(linear), float(squares) / (2 * self.C))
 
     def gradient(self, alpha, response):
         return 1 - self.targets * response - alpha / self.C
 
     def scaled(self, linear, quadratic):
-        return (
-            0.0 if quadratic <= 0 else linear**2 / (2 * quadratic)
-        )  # any s >= 0: K is a cone, or holds the best
+        # All s >= 0: K is a cone, or contains the best s.
+        return 0.0 if quadratic <= 0 else linear**2 / (2 * quadratic)
 
     def primal(self, f, smoothing):
         gap = np.maximum(1 - self.targets * f, 0)
-        return self.C * gap**2 / 2, -self.C * self.targets * gap, self.C * (gap > 0.0)
+        return PrimalLoss(self.C * gap**2 / 2, -self.C * self.targets * gap, self.C * (gap > 0.0))
 
     def primal_loss(self, f):
-        return self.primal(f, 0.0)[0]  # smooth already
+        return self.primal(f, 0.0).values  # smooth already
 
 
 class SquaredDual(SquaredHingeDual):
     """Ridge regression, ½‖w‖² + (C/2) Σ_i w_i (y − f)²: α is C times the residual.
 
-    K = {Σ w α = 0, Σ w α² <= C² Σ w (y − ȳ)²} in each column: the ball holds the maximizer, because
-    the constant fit is feasible.
+    K = {Σ w α = 0, Σ w α² <= C² Σ w (y − ȳ)²} in each column: the ball contains the maximizer,
+    because the constant fit is feasible.
     """
 
     def __init__(self, targets, C, weights=None, projection="exact"):
@@ -328,27 +316,27 @@ class SquaredDual(SquaredHingeDual):
         mean = self.weights @ targets / self.total
         self.radius = C * np.sqrt(self.weights @ (targets - mean) ** 2)
 
-    def _mean(self, columns):
-        return self.sum(_column_sums, columns, self.weights) / self.total
-
     def start(self):
-        return self.project(self.map(partial(np.multiply, self.C / 2), self.targets))
+        return self.project(self.map(lambda y: self.C / 2 * y, self.targets))
 
     def project(self, alpha):
-        alpha = self.map(partial(_shifted, self._mean(alpha)), alpha, out=alpha)
-        norms = np.sqrt(self.sum(_column_squares, alpha, self.weights))
-        return self.map(
-            partial(np.multiply, np.minimum(1, self.radius / np.where(norms > 0, norms, 1))),
-            alpha,
-            out=alpha,
-        )
+        mean = self.sum(lambda a, w: w @ a, alpha, self.weights) / self.total
+        alpha = self.map(lambda a: a - mean, alpha, out=alpha)
+        norms = np.sqrt(self.sum(lambda a, w: w @ a**2, alpha, self.weights))
+        factors = np.minimum(1, self.radius / np.where(norms > 0, norms, 1))
+        return self.map(lambda a: factors * a, alpha, out=alpha)
 
     def signal(self, alpha):
-        return self.map(_weighted, alpha, self.weights)
+        return self.map(lambda a, w: w[:, None] * a, alpha, self.weights)
 
     def payoff(self, alpha):
-        linear, squares = self.sum(_product_and_squares, self.targets, alpha, self.weights)
-        return float(linear), float(squares) / (2 * self.C)
+        linear, squares = self.sum(
+            lambda y, a, w: (np.sum(w @ (y * a)), np.sum(w @ a**2)),
+            self.targets,
+            alpha,
+            self.weights,
+        )
+        return Payoff(float(linear), float(squares) / (2 * self.C))
 
     def gradient(self, alpha, response):
         return self.targets - response - alpha / self.C
@@ -362,11 +350,8 @@ class SquaredDual(SquaredHingeDual):
         return float(np.linalg.norm(self.radius)) * (2 / self.C + self.total)
 
     def primal(self, f, smoothing):
-        return (
-            self.C * (f - self.targets) ** 2 / 2,
-            self.C * (f - self.targets),
-            np.full_like(f, self.C),
-        )
+        residual = f - self.targets
+        return PrimalLoss(self.C * residual**2 / 2, self.C * residual, np.full_like(f, self.C))
 
     def from_slopes(self, slopes):
         return self.project(-slopes)
@@ -375,9 +360,9 @@ class SquaredDual(SquaredHingeDual):
 def make_dual(
     loss: str, target: Target, C: float, weights: Any = None, projection: str = "exact"
 ) -> HingeDual:
-    """The adversary for this target: ±1 columns for the classification losses (one for two
-    classes), numbers for "squared".
+    """Return the dual problem of a loss and a target.
 
+    Targets are ±1 columns for losses of classes (one for two classes), and numbers for "squared".
     ``"auto"`` is the hinge for labels and the squared loss for values.
     """
     if loss == "squared" or (loss == "auto" and isinstance(target, Values)):
@@ -385,87 +370,26 @@ def make_dual(
     if not isinstance(target, Labels):
         raise ValueError(
             f'loss="{loss}" needs labels, but y is read as {type(target).__name__}. For regression '
-            'write loss="squared" or '
-            'leave loss="auto"; for classes given as many whole numbers write '
-            'SpectralFeatures(target="labels").'
+            'write loss="squared" or leave loss="auto"; for classes given as many whole numbers '
+            'write SpectralFeatures(target="labels").'
         )
     if len(target.classes) < 2:
         raise ValueError(
             f"y holds one class only ({target.classes.tolist()[0]!r}); a margin lies between at "
-            "least two. Check how the "
-            "rows were selected."
+            "least two. Check how the rows were selected."
         )
     kind = SquaredHingeDual if loss == "squared_hinge" else HingeDual
     return kind(target.signs(np.int8), C, weights, projection)
 
 
 def in_long_blocks(rows: Rows, n_rows: int = _MANY_ROWS) -> Rows:
-    """The same rows in longer blocks, for work so light that the calls of short ones would cost as
-    much, and hold up other threads.
-    """
+    """Return the same rows in longer blocks, for work that is cheap per row."""
     return rows.in_blocks(n_rows) if rows.block_size == "auto" else rows
 
 
-# --- functions of blocks of what is known of each row ---------------------------------------------
-
-
-def _sum_of_signals(function, X, *columns):
+def _sum_of_columns(function, X, *columns):
     return function(*columns)
 
 
-def _map_of_signals(function, X, *columns, out):
+def _map_of_columns(function, X, *columns, out):
     out[...] = function(*columns)
-
-
-def _weighted_sum(columns, weights):
-    return np.sum(weights @ columns)
-
-
-def _weighted_squares(columns, weights):
-    return np.sum(weights @ columns**2)
-
-
-def _sum_and_squares(alpha, weights):
-    return _weighted_sum(alpha, weights), _weighted_squares(alpha, weights)
-
-
-def _product_and_squares(targets, alpha, weights):
-    return np.sum(weights @ (targets * alpha)), _weighted_squares(alpha, weights)
-
-
-def _column_sums(columns, weights):
-    return weights @ columns
-
-
-def _column_squares(columns, weights):
-    return weights @ columns**2
-
-
-def _signed_sum(alpha, targets, weights):
-    return weights @ (targets * alpha)
-
-
-def _weighted(alpha, weights):
-    return weights[:, None] * alpha
-
-
-def _signal(alpha, targets, weights):
-    return weights[:, None] * (targets * alpha)
-
-
-def _constant(value, targets):
-    return np.full(targets.shape, value)
-
-
-def _shifted(shifts, alpha):
-    return alpha - shifts
-
-
-def _along(step, alpha, direction):
-    return alpha + step * direction
-
-
-def _clipped(largest, shifts, alpha, targets):
-    """clip(α − m y, 0, largest), or without a box for None."""
-    moved = alpha - shifts * targets
-    return moved if largest is None else np.clip(moved, 0, largest, out=moved)

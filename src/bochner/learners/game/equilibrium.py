@@ -1,6 +1,4 @@
-"""The game on a finite set of atoms, solved nearly to the end: what the no-regret dynamics only
-approach.
-"""
+"""Equilibrium of the margin game on a finite set of atoms."""
 
 import warnings
 from typing import Any
@@ -10,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._checks import check_choice, check_count, check_positive, check_share
 from ..._terminal.progress import track
-from ...data import gathered
 from ..base import Learned, as_data
 from .duals import LOSSES, make_dual
 from .value import GameCertificate, fit_machine, lower_value
@@ -29,18 +26,16 @@ def game_equilibrium(
     ratio: float = 0.99,
     weights: Any = None,
 ) -> Learned:
-    """Find weights on the atoms of ``measure`` that maximize the margin, with a certificate as the
-    report.
+    """Find the weights of the atoms that maximize the margin; the report is a certificate.
 
     Repeats α = dual solution for the weights λ, then λ_j ∝ λ_j √v_j(α). At a fixed point every atom
     in use has the largest potential, which is the equilibrium. Stops when margin / best margin is
     at least ``ratio``. If ``n_iterations`` do not reach it, a ``ConvergenceWarning`` reports the
-    ratio reached, which is ``report.competitive_ratio``. Ratios above 0.999 are often out of reach:
-    the machines are fitted to a hinge whose corner is rounded.
+    ratio reached, which is ``report.competitive_ratio``. Ratios above 0.999 are often out of reach,
+    because the machines are fitted to a hinge with a rounded corner.
 
-    The features of all rows are held in memory; ``weights`` of the rows count like repetitions.
-
-    The equilibrium need not be the best classifier: the stopped game is regularized, this is not.
+    All rows and their features are kept in memory; ``weights`` of the rows count like repetitions.
+    The equilibrium need not be the best classifier: a game that is stopped early is regularized.
 
     Parameters
     ----------
@@ -59,7 +54,7 @@ def game_equilibrium(
     ratio : float, default 0.99
         Stop when margin / best margin is at least this, below 1.
     weights : array (n_samples,), default None
-        How often each row counts.
+        Weights of the rows.
 
     Examples
     --------
@@ -81,14 +76,13 @@ def game_equilibrium(
     if n_entries > _LARGEST_FEATURES:
         raise ValueError(
             f"The features of {len(rows)} rows on {len(measure)} atoms are "
-            f"{8 * n_entries / 2**30:.3g} GiB; this solver "
-            f"holds them in memory, up to {8 * _LARGEST_FEATURES / 2**30:.3g} GiB. Give fewer rows "
-            "or atoms, or play MarginGame."
+            f"{8 * n_entries / 2**30:.3g} GiB; this solver keeps them in memory, up to "
+            f"{8 * _LARGEST_FEATURES / 2**30:.3g} GiB. Give fewer rows or atoms, or use MarginGame."
         )
     dual = make_dual(loss, target, C, counts)
-    features = gathered(measure.reweighted(np.ones(len(measure))).features(rows)).astype(
-        np.float64, copy=False
-    )
+    unweighted = measure.reweighted(np.ones(len(measure)))
+    points = rows.take(rows.spread(len(rows)))
+    features = unweighted.features(points).astype(np.float64, copy=False)
     columns = features.shape[1] // len(measure)
     shares = measure.weights / measure.mass
     best_shares, upper, lower = shares, np.inf, -np.inf
@@ -105,7 +99,7 @@ def game_equilibrium(
         lower = max(lower, lower_value(dual, alpha, float(potentials.max())))
         if lower >= ratio**2 * upper:
             break
-        # Atoms keep a trace of weight, so that one that is useful later can come back.
+        # No weight becomes zero, so that every atom can gain weight later.
         updated = np.maximum(shares * np.sqrt(potentials), 1e-12 * np.sqrt(potentials.max()))
         updated /= updated.sum()
         scale = np.sqrt(np.maximum(np.tile(updated, columns), 1e-300)) / np.maximum(root, 1e-150)
@@ -116,8 +110,8 @@ def game_equilibrium(
     if lower < ratio**2 * upper:
         warnings.warn(
             f"After n_iterations={n_iterations} margin / best margin is at least "
-            f"{certificate.competitive_ratio:.6f}, below "
-            f"ratio={ratio}. Raise n_iterations, or lower ratio.",
+            f"{certificate.competitive_ratio:.6f}, below ratio={ratio}. Raise n_iterations, or "
+            "lower ratio.",
             ConvergenceWarning,
             stacklevel=2,
         )

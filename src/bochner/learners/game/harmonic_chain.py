@@ -1,6 +1,4 @@
-"""A Markov chain over spherical harmonics: the counterpart of Langevin dynamics, without a
-gradient.
-"""
+"""Markov chain over spherical harmonics: Langevin dynamics without a gradient."""
 
 from __future__ import annotations
 
@@ -16,21 +14,20 @@ from ...measures.harmonic import HarmonicMeasure, basis_size, check_basis, harmo
 from .harmonic_peaks import BoundHarmonics, HarmonicPeaks, keeps_basis
 from .peaks import PeakSearch, PreparedSearch
 
-# "auto": between nothing and the highest starting point lies a factor e^10 of probability.
+# With "auto", the highest starting point has e^10 times the probability of height zero.
 _AUTO_CONTRAST = 10.0
-# Positions of harmonics are drawn by float64 numbers, which are exact up to here.
+# Harmonics are drawn by float64 numbers, which are exact up to this one.
 _MOST_HARMONICS = 2**53
 
 
 @keyword_only_from("0.4", old_order=("max_degree", "n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class HarmonicChain(PeakSearch):
-    r"""Spherical harmonics found by a Markov chain that mixes to λ(ℓ, m) ∝ exp(β v(ℓ, m)) (Bullins
-    et al. 2018, Appendix A.3).
+    r"""Spherical harmonics found by a Markov chain with limit λ(ℓ, m) ∝ exp(β v(ℓ, m)).
 
-    The paper proposes such a chain to emulate Langevin dynamics, and then evaluates all harmonics,
-    as ``HarmonicPeaks`` does. Here a walker at degree ℓ proposes one of the degrees ℓ − 1, ℓ, ℓ + 1
-    and a harmonic of it, and accepts it with probability
+    Bullins et al. 2018, Appendix A.3, propose such a chain to emulate Langevin dynamics, and then
+    evaluate all harmonics, as ``HarmonicPeaks`` does. Here a walker at degree ℓ proposes one of the
+    degrees ℓ − 1, ℓ, ℓ + 1 and a harmonic of it, and accepts it with probability
 
     .. math:: \min\bigl(1,\; e^{\beta (v' - v)}\, N(d, \ell') / N(d, \ell)\bigr)
 
@@ -52,8 +49,8 @@ class HarmonicChain(PeakSearch):
         β, the inverse temperature; 0 draws all harmonics with equal chances. "auto" is 10 divided
         by the largest v among the starts.
     draw : bool, default False
-        True plays where the walkers stand in the end, a draw from λ; False the highest harmonics
-        that they have met, as Algorithm 1 does.
+        True returns the last positions of the walkers, a draw from λ; False the highest harmonics
+        on their way, as Algorithm 1 does.
     top : int, default 1
         Harmonics returned for each signal.
 
@@ -63,8 +60,8 @@ class HarmonicChain(PeakSearch):
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
     >>> game = MarginGame(n_rounds=10, peaks=HarmonicChain(max_degree=8))
-    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
-    >>> bool(measure.indices[:, 0].max() <= 8)
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
+    >>> bool(features.measure_.indices[:, 0].max() <= 8)
     True
     """
 
@@ -92,7 +89,7 @@ class HarmonicChain(PeakSearch):
 
 
 class BoundChain(PreparedSearch):
-    """The chain for each signal; potentials of one signal are computed once for each harmonic."""
+    """Chain for each signal; the potential of each harmonic is computed once per signal."""
 
     def __init__(self, search: HarmonicChain, rows: Rows):
         self.search, self.rows = search, rows
@@ -101,14 +98,16 @@ class BoundChain(PreparedSearch):
         if self.n_harmonics > _MOST_HARMONICS:
             raise ValueError(
                 f"max_degree={search.max_degree} in {rows.n_features} dimensions means "
-                f"{self.n_harmonics:.3g} harmonics, and a "
-                f"chain can number {_MOST_HARMONICS:.3g}. Lower max_degree."
+                f"{self.n_harmonics:.3g} harmonics, and a chain can number "
+                f"{_MOST_HARMONICS:.3g}. Lower max_degree."
             )
-        keeps = keeps_basis(rows, search.max_degree)
-        self.kept = (
-            BoundHarmonics(HarmonicPeaks(max_degree=search.max_degree), rows) if keeps else None
+        self.kept = None
+        if keeps_basis(rows, search.max_degree):
+            self.kept = BoundHarmonics(HarmonicPeaks(max_degree=search.max_degree), rows)
+        self.scope = (
+            f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain "
+            "has met them"
         )
-        self.scope = f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain has met them"
         self.counts = np.array(
             [harmonic_count(rows.n_features, degree) for degree in range(search.max_degree + 1)]
         )
@@ -118,14 +117,12 @@ class BoundChain(PreparedSearch):
         return None if self.kept is None else self.kept.kept_features(peaks)
 
     def indices(self, numbers: np.ndarray) -> np.ndarray:
-        """Return (degree, position) of harmonics that are numbered degree by degree, (n_numbers,
-        2).
-        """
+        """Return (degree, position) of harmonics by number, (n_numbers, 2)."""
         degrees = np.searchsorted(self.first, numbers, side="right") - 1
         return np.column_stack([degrees, numbers - self.first[degrees]])
 
     def find(self, signal, rng, top=None):
-        """The highest ``top`` harmonics met, or as many draws from λ, as a measure of mass one."""
+        """Return the highest ``top`` harmonics, or draws from λ, as a measure of mass one."""
         seen = _Seen(self, signal)
         walkers = self.walked(seen, rng)
         top = self._top(top)
@@ -148,14 +145,11 @@ class BoundChain(PreparedSearch):
             others = degrees + rng.integers(-1, 2, size=n_walkers)
             inside = (others >= 0) & (others <= self.search.max_degree)
             others = np.where(inside, others, degrees)
-            there = self.first[others] + (rng.random(n_walkers) * self.counts[others]).astype(
-                np.int64
-            )
-            there = np.where(inside, there, here)
+            positions = (rng.random(n_walkers) * self.counts[others]).astype(np.int64)
+            there = np.where(inside, self.first[others] + positions, here)
             proposed = seen.at(there)
-            logarithms = log_acceptance(
-                beta, proposed - heights, self.counts[others] / self.counts[degrees]
-            )
+            ratio = self.counts[others] / self.counts[degrees]
+            logarithms = log_acceptance(beta, proposed - heights, ratio)
             accepted = np.log(rng.random(n_walkers)) < logarithms
             here, heights = np.where(accepted, there, here), np.where(accepted, proposed, heights)
             degrees = np.where(accepted, others, degrees)
@@ -163,16 +157,15 @@ class BoundChain(PreparedSearch):
 
 
 def log_acceptance(beta: float, rise: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """ln min(1, e^{β (v' − v)} N'/N): a degree with more harmonics proposes each of them less
-    often, which the ratio makes up for.
+    """Return ln min(1, e^{β (v' − v)} N'/N).
+
+    The ratio N'/N corrects for degrees with more harmonics, each of which is proposed less often.
     """
     return np.minimum(beta * rise + np.log(ratio), 0.0)
 
 
 class _Seen:
-    """The scaled potential of one signal at the harmonics that were evaluated so far, by their
-    numbers.
-    """
+    """Scaled potential of one signal at the harmonics evaluated so far, by number."""
 
     def __init__(self, bound, signal):
         self.bound, self.signal = bound, signal[:, None] if signal.ndim == 1 else signal
@@ -192,12 +185,10 @@ class _Seen:
         if kept is not None:
             sums = np.sqrt(kept.area) * (kept.basis[:, numbers].T @ self.signal)
         else:
-            block = HarmonicMeasure(self.bound.indices(numbers), np.ones(len(numbers))).block(
-                rows.n_features
-            )
-            sums = rows.sum(
-                Block(_sums, block, row_bytes=block.row_bytes + 8 * len(numbers)), self.signal
-            )
+            measure = HarmonicMeasure(self.bound.indices(numbers), np.ones(len(numbers)))
+            block = measure.block(rows.n_features)
+            row_bytes = block.row_bytes + 8 * len(numbers)
+            sums = rows.sum(Block(_sums, block, row_bytes=row_bytes), self.signal)
         return np.sum(sums**2, axis=1) / self.largest
 
 

@@ -23,15 +23,15 @@ from ...measures.harmonic import (
 )
 from .peaks import ExhaustiveSearch, PeakSearch
 
-# Up to this many bytes the harmonics of all rows are kept between signals instead of being computed
-# again.
+# Up to this many bytes, the harmonics of all rows are kept between signals.
 _KEPT_BASIS_BYTES = 2**27
 
 
 @keyword_only_from("0.4", old_order=("max_degree", "mode", "top"))
 class HarmonicPeaks(PeakSearch):
-    """The best spherical harmonics up to ``max_degree``, for points on the unit sphere (Bullins et
-    al. 2018, Appendix A.3).
+    """Exhaustive search for spherical harmonics up to ``max_degree``, for points on the sphere.
+
+    See Bullins et al. 2018, Appendix A.3.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class HarmonicPeaks(PeakSearch):
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
     >>> game = MarginGame(n_rounds=10, peaks=HarmonicPeaks(max_degree=8))
-    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
-    >>> bool(measure.indices[:, 0].max() <= 8)
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
+    >>> bool(features.measure_.indices[:, 0].max() <= 8)
     True
     """
 
@@ -70,40 +70,31 @@ class HarmonicPeaks(PeakSearch):
 
 def keeps_basis(rows: Rows, max_degree: int) -> bool:
     """Return True if the harmonics of all rows are small enough to be kept in memory."""
-    return (
-        rows.is_local
-        and 8 * basis_size(rows.n_features, max_degree) * len(rows) <= _KEPT_BASIS_BYTES
-    )
+    return rows.can_keep(8 * basis_size(rows.n_features, max_degree), _KEPT_BASIS_BYTES)
 
 
 class BoundHarmonics(ExhaustiveSearch):
-    """The potential of every harmonic (or degree) for each signal."""
+    """Potential of every harmonic (or degree) for each signal."""
 
     def __init__(self, search, rows):
         self.search, self.rows = search, rows
         self.n_features = rows.n_features
-        # One block of rows must fit, whatever their number: 256 rows are the smallest block.
+        # One block of rows must fit into memory; the smallest has 256 rows.
         n_basis = check_basis(self.n_features, search.max_degree, min(len(rows), 256))
         self.indices = harmonic_indices(self.n_features, search.max_degree)
         self.first_column = np.searchsorted(self.indices[:, 0], np.arange(search.max_degree + 1))
         self.area = sphere_area(self.n_features)
         self.sums = Block(_harmonic_sums, search.max_degree, row_bytes=16 * n_basis)
-        kept = keeps_basis(rows, search.max_degree)
-        points = rows.take(rows.spread(len(rows))) if kept else None
-        self.basis = (
-            spherical_harmonics(points, search.max_degree).astype(np.float64, copy=False)
-            if kept
-            else None
-        )
-        kind = (
-            "rotation-invariant kernels"
-            if search.mode == "zonal"
-            else "kernels on single harmonics"
-        )
+        self.basis = None
+        if keeps_basis(rows, search.max_degree):
+            basis = spherical_harmonics(rows.take(rows.spread(len(rows))), search.max_degree)
+            self.basis = basis.astype(np.float64, copy=False)
+        zonal = search.mode == "zonal"
+        kind = "rotation-invariant kernels" if zonal else "kernels on single harmonics"
         self.scope = f"{kind} of degree at most {search.max_degree}"
 
     def heights(self, signal):
-        """v of each harmonic, or of each degree in zonal mode, for features of unit mean square."""
+        """Return v of each harmonic (or degree), for features of unit mean square."""
         signal = signal[:, None] if signal.ndim == 1 else signal
         sums = self.rows.sum(self.sums, signal) if self.basis is None else self.basis.T @ signal
         heights = self.area * np.sum(sums**2, axis=1)
@@ -115,9 +106,7 @@ class BoundHarmonics(ExhaustiveSearch):
         return np.bincount(self.indices[:, 0], weights=heights) / counts
 
     def kept_features(self, peaks):
-        """Columns of the kept basis, scaled as ``peaks.features``; None where the basis is not
-        kept.
-        """
+        """Return columns of the basis, scaled as ``peaks.features``; None if it is not kept."""
         if self.basis is None:
             return None
         columns = self.first_column[peaks.indices[:, 0]] + peaks.indices[:, 1]

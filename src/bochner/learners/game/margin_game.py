@@ -1,11 +1,8 @@
-"""MarginGame: frequencies found one after another in a game against the dual variables of a support
-vector machine.
-"""
+"""MarginGame: a game of frequencies against the dual variables of a support vector machine."""
 
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,13 +26,10 @@ STEPS = ("adaptive", "theory")
 
 @dataclass(frozen=True)
 class GameRound:
-    """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the
-    payoff F of the pair.
+    """One round: ``peaks`` against ``dual_weights`` (n_samples, n_problems).
 
-    The dual weights of rows on a cluster stay there, as a Dask array.
-
-    ``lower`` is the payoff at the best scaling of the weights: below the value of the game if the
-    peak is the highest.
+    ``potential`` is v of the peaks, and ``value`` the payoff F of the pair. ``lower`` is the payoff
+    at the best scaling of the weights: below the value of the game if the peak is the highest.
     """
 
     number: int
@@ -48,10 +42,11 @@ class GameRound:
 
 @dataclass(frozen=True)
 class GameReport:
-    """What a game leaves besides its measure.
+    """Report of a game.
 
     ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and
-    F(α_t, λ_t). ``dual_weights`` is the last α. ``certificate`` is None when it was not asked for.
+    F(α_t, λ_t). ``dual_weights`` is the last α. ``certificate`` is None with
+    ``certificate=False``.
     """
 
     potentials: np.ndarray
@@ -67,22 +62,19 @@ class GameReport:
 @keyword_only_from("0.4", old_order=("n_rounds", "C", "peaks"))
 @dataclass(eq=False, repr=False)
 class MarginGame(NestedDefaults, Learner):
-    """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et
-    al. 2018, Algorithm 2).
+    """Learn a kernel of large margin by a game of peaks against dual weights.
 
-    In each round ``peaks`` searches where the Fourier transform of the dual-weighted labels is
-    largest; the dual weights α then take a gradient step towards the points that the new frequency
-    does not explain. The measure is the average of all plays: exact, finite, no randomness left in
-    its features.
+    In each round (Bullins et al. 2018, Algorithm 2) ``peaks`` searches for the maximum of the
+    Fourier transform of the dual-weighted labels. Then the dual weights α take a gradient step
+    towards the points that the new frequency does not explain. The measure is the average of all
+    plays: it is finite, and its features are not random.
 
-    A round passes twice over the rows, and takes ``peaks.search_rows`` of them for the search; dual
-    weights are float64 numbers, up to five for each row and problem at a time, kept where the rows
-    are.
+    A round makes two passes over the rows, and reads ``peaks.search_rows`` of them for the search.
+    Dual weights are float64 numbers in memory, up to five for each row and problem at a time.
 
-    The number of frequencies comes from the rounds: ``n_rounds`` times ``peaks.top``, less where
-    the same one is found again. In ``SpectralFeatures`` the prior's ``n_components`` draws say
-    where the search starts; write ``n_rounds=None`` to play until ``n_components`` frequencies are
-    found.
+    The number of frequencies is ``n_rounds`` times ``peaks.top``, or less if a frequency is found
+    again. In ``SpectralFeatures`` the search starts at ``n_components`` draws from the prior; write
+    ``n_rounds=None`` to play until ``n_components`` frequencies are found.
 
     Parameters
     ----------
@@ -99,10 +91,10 @@ class MarginGame(NestedDefaults, Learner):
         bound on ‖g‖ of the regret analysis (C/t for the strongly concave losses); or one fixed
         number.
     step_scale : float, default 0.3
-        Slow dual weights are the regularizer of this method: large steps fit the training set and
-        lose on test data.
+        Factor of adaptive steps. Small steps regularize: large steps fit the training set and lose
+        on test data.
     projection : "exact" or "alternating", default "exact"
-        How α is brought back into its set: to the nearest point, or by the ten sweeps of the paper.
+        Projection of α onto its set: to the nearest point, or by the ten sweeps of the paper.
     loss : "auto", "hinge", "squared_hinge" or "squared", default "auto"
         The last two are the ℓ2-SVM and ridge regression. "auto" is the hinge for labels and the
         squared loss for values. Several classes play as one-vs-rest problems that share one
@@ -136,43 +128,14 @@ class MarginGame(NestedDefaults, Learner):
     certificate: bool = True
 
     def _learn(self, measure, rows, target, rng, weights):
-        # Many products here are small, and BLAS's threads would only wait for each other.
-        with threads_for_rows_only():
-            return self._play(measure, rows, target, rng, weights)
-
-    def _play(self, measure, rows, target, rng, weights):
-        # A local search follows rounding: on different rows, weights and repetitions are the same
-        # search.
+        # A local search depends on rounding: merged rows make weights and repetitions one search.
         different = without_repetitions(rows, target, weights)
-        rows, target, weights = different.rows, different.target, different.weights
-        dual = make_dual(self.loss, target, self.C, weights, self.projection).on_rows(rows)
-        search = self._component("peaks").prepare(measure, rows, weights)
-        total = self._total_rounds(measure)
-        rounds: list[GameRound] = []
-        # The later half of the weights is nearer to the equilibrium; its mean gives a better lower
-        # value.
-        averages = [_Mean(dual), _Mean(dual)]
-        game = self._rounds(measure, rows, dual, search, rng)
-        for played in track(game, "margin game", total, lambda: _margin_so_far(rounds)):
-            last = played.dual_weights
-            rounds.append(replace(played, dual_weights=np.empty(0)))  # memory stays O(n)
-            if self.certificate:
-                averages[0].add(last)
-                if 2 * played.number > total:
-                    averages[1].add(last)
-            del played
-        learned = averaged([one.peaks for one in rounds])
-        certificate = (
-            self._certificate(learned, rows, dual, search, averages, rng)
-            if self.certificate
-            else None
-        )
-        potentials, values = (
-            np.array([one.potential for one in rounds]),
-            np.array([one.value for one in rounds]),
-        )
+        # Many products are small: several threads of BLAS would only wait for each other.
+        with threads_for_rows_only():
+            game = self._game(measure, different.rows, different.target, different.weights, rng)
+            learned, report = game.played(self.certificate)
         return Learned(
-            learned, GameReport(potentials, values, different.of_given(last), certificate)
+            learned, replace(report, dual_weights=different.of_given(report.dual_weights))
         )
 
     def rounds(
@@ -186,74 +149,23 @@ class MarginGame(NestedDefaults, Learner):
         self.check_kind(X)
         rng = as_generator(rng, "rng")
         rows, target, counts = as_data(X, y, weights)
-        dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
-        yield from self._rounds(
-            measure, rows, dual, self._component("peaks").prepare(measure, rows, counts), rng
-        )
+        yield from self._game(measure, rows, target, counts, rng).rounds()
 
-    def _rounds(self, measure, rows, dual, search, rng):
-        rows = rows if dual.rows is None else in_long_blocks(rows)
-        alpha = dual.start()
-        squared_gradients = 0.0
+    def _game(self, measure, rows, target, weights, rng):
+        dual = make_dual(self.loss, target, self.C, weights, self.projection).on_rows(rows)
+        peaks = self._component("peaks")
         n_wanted = len(measure) if self.n_rounds is None else None
-        n_found = 0
-        for number in range(1, self._total_rounds(measure) + 1):
-            signal = dual.signal(alpha)
-            peaks = search.find(signal, rng, None if n_wanted is None else n_wanted - n_found)
-            n_found += len(peaks)
-            features = search.kept_features(peaks)
-            sums = feature_sums(peaks, rows, signal, features)
-            del signal
-            height = float(np.sum(sums**2))
-            linear, curvature = dual.payoff(alpha)
-            value, lower = (
-                linear - curvature - height / 2,
-                dual.scaled(linear, height + 2 * curvature),
-            )
-            yield GameRound(number, peaks, alpha, height, value, lower)
-            if n_wanted is not None and n_found >= n_wanted:
-                return
-            gradient = dual_gradient(dual, peaks, rows, alpha, sums, features)
-            squared_gradients += dual.squares(gradient)
-            alpha = dual.moved(alpha, gradient, self._step_size(dual, number, squared_gradients))
-            del gradient
-
-    def _step_size(self, dual, number, squared_gradients):
-        if self.step == "adaptive":
-            return (
-                self.step_scale * dual.diameter / np.sqrt(squared_gradients)
-                if squared_gradients > 0
-                else 0.0
-            )
-        if self.step == "theory":
-            if dual.strongly_concave:
-                return dual.C / number
-            return dual.diameter / (dual.gradient_bound * np.sqrt(number))
-        return float(self.step)
-
-    def _certificate(self, learned, rows, dual, search, averages, rng):
-        exhaustive = self._component("peaks").exhaustive
-        exact = copy(dual)
-        exact.projection = "exact"
-        lower = -np.inf
-        for average in averages:
-            if not average.count or not exact.squares(average.total):
-                continue
-            # A mean of feasible weights is feasible; projecting only removes rounding (or the error
-            # of "alternating").
-            alpha = exact.project(average.take())
-            signal = exact.signal(alpha)
-            if exhaustive:
-                largest = search.largest_potential(signal)
-            else:
-                plays = concatenate([search.find(signal, rng, 1), learned])
-                largest = float(np.max(atom_potentials(plays, rows, signal)))
-            lower = max(lower, lower_value(exact, alpha, largest))
-        scope = getattr(search, "scope", PreparedSearch.scope)
-        return GameCertificate(upper_value(learned, rows, exact), lower, exhaustive, scope)
-
-    def _total_rounds(self, measure):
-        return len(measure) if self.n_rounds is None else self.n_rounds
+        return _Game(
+            rows,
+            dual,
+            peaks.prepare(measure, rows, weights),
+            rng,
+            n_rounds=self.n_rounds or len(measure),
+            n_wanted=n_wanted,
+            step=self.step,
+            step_scale=self.step_scale,
+            exhaustive=peaks.exhaustive,
+        )
 
     def check_parameters(self) -> None:
         if self.n_rounds is not None:
@@ -269,22 +181,137 @@ class MarginGame(NestedDefaults, Learner):
         self._component("peaks", PeakSearch)
 
 
-def _margin_so_far(rounds):
-    """1/√(2 lower value), the best margin that the rounds so far leave possible; a local search can
-    only estimate it.
+@dataclass(frozen=True, eq=False)
+class _Game:
+    """A game on given rows: the dual problem, the search for peaks, and the parameters.
+
+    It ends after ``n_rounds``, or when ``n_wanted`` frequencies are found, unless that is None.
     """
+
+    rows: Rows
+    dual: Any
+    search: Any
+    rng: np.random.Generator
+    n_rounds: int
+    n_wanted: int | None
+    step: str | float
+    step_scale: float
+    exhaustive: bool
+
+    def rounds(self) -> Iterator[GameRound]:
+        """Play round by round.
+
+        This is the same as the following reference version, up to rounding, for labels y = ±1, the
+        hinge loss, ``CandidatePeaks`` and adaptive steps::
+
+            alpha = project_dual(np.full(len(y), C / 2), y, C)
+            waves, plays, values, squares = np.exp(1j * X @ frequencies.T), [], [], 0.0
+            for _ in range(n_rounds):
+                sums = waves.T @ (y * alpha)
+                best = np.argmax(np.abs(sums) ** 2)
+                plays.append(best)
+                values.append(alpha.sum() - np.abs(sums[best]) ** 2 / 2)
+                gradient = 1 - y * np.real(waves[:, best] * np.conj(sums[best]))
+                squares += gradient @ gradient
+                step = step_scale * C * np.sqrt(len(y)) / np.sqrt(squares)
+                alpha = project_dual(alpha + step * gradient, y, C)
+            weights = np.bincount(plays, minlength=len(frequencies)) / n_rounds
+        """
+        dual = self.dual
+        rows = self.rows if dual.rows is None else in_long_blocks(self.rows)
+        alpha = dual.start()
+        squared_gradients, n_found = 0.0, 0
+        for number in range(1, self.n_rounds + 1):
+            signal = dual.signal(alpha)
+            n_left = None if self.n_wanted is None else self.n_wanted - n_found
+            peaks = self.search.find(signal, self.rng, n_left)
+            n_found += len(peaks)
+            features = self.search.kept_features(peaks)
+            sums = feature_sums(peaks, rows, signal, features)
+            del signal
+            height = float(np.sum(sums**2))
+            linear, curvature = dual.payoff(alpha)
+            value = linear - curvature - height / 2
+            lower = dual.scaled(linear, height + 2 * curvature)
+            yield GameRound(number, peaks, alpha, height, value, lower)
+            if self.n_wanted is not None and n_found >= self.n_wanted:
+                return
+            gradient = dual_gradient(dual, peaks, rows, alpha, sums, features)
+            squared_gradients += dual.squares(gradient)
+            step = step_size(self.step, self.step_scale, dual, number, squared_gradients)
+            alpha = dual.moved(alpha, gradient, step)
+            del gradient
+
+    def played(self, with_certificate: bool) -> tuple[Any, GameReport]:
+        """Play all rounds; return the learned measure and the report."""
+        rounds: list[GameRound] = []
+        # The mean of all dual weights, and of the later half, which is nearer to the equilibrium.
+        means = [_RunningMean(self.dual), _RunningMean(self.dual)]
+        for played in track(
+            self.rounds(), "margin game", self.n_rounds, lambda: _margin_so_far(rounds)
+        ):
+            last = played.dual_weights
+            rounds.append(replace(played, dual_weights=np.empty(0)))  # memory stays O(n)
+            if with_certificate:
+                means[0].add(last)
+                if 2 * played.number > self.n_rounds:
+                    means[1].add(last)
+            del played
+        learned = averaged([one.peaks for one in rounds])
+        certificate = self._certificate(learned, means) if with_certificate else None
+        potentials = np.array([one.potential for one in rounds])
+        values = np.array([one.value for one in rounds])
+        return learned, GameReport(potentials, values, last, certificate)
+
+    def _certificate(self, learned, means):
+        exact = copy(self.dual)
+        exact.projection = "exact"
+        lower = -np.inf
+        for mean in means:
+            if not mean.count or not exact.squares(mean.total):
+                continue
+            # A mean of feasible weights is feasible; the projection removes rounding, or the error
+            # of "alternating".
+            alpha = exact.project(mean.take())
+            signal = exact.signal(alpha)
+            if self.exhaustive:
+                largest = self.search.largest_potential(signal)
+            else:
+                plays = concatenate([self.search.find(signal, self.rng, 1), learned])
+                largest = float(np.max(atom_potentials(plays, self.rows, signal)))
+            lower = max(lower, lower_value(exact, alpha, largest))
+        scope = getattr(self.search, "scope", PreparedSearch.scope)
+        upper = upper_value(learned, self.rows, exact)
+        return GameCertificate(upper, lower, self.exhaustive, scope)
+
+
+def step_size(
+    step: str | float, scale: float, dual: Any, number: int, squared_gradients: float
+) -> float:
+    """Return the step of round ``number``; ``squared_gradients`` is Σ‖g‖² of all rounds so far."""
+    if step == "adaptive":
+        return scale * dual.diameter / np.sqrt(squared_gradients) if squared_gradients > 0 else 0.0
+    if step == "theory":
+        if dual.strongly_concave:
+            return dual.C / number
+        return dual.diameter / (dual.gradient_bound * np.sqrt(number))
+    return float(step)
+
+
+def _margin_so_far(rounds):
+    """Return 1/√(2 lower value) as text: the best margin that is still possible."""
     best = max(played.lower for played in rounds)
     return f"best margin about {1 / np.sqrt(2 * best):.3g}" if best > 0 else "no margin yet"
 
 
 def averaged(plays: list[Any]) -> Any:
-    """(1/T) Σ_t plays[t], equal atoms joined: a measure of mass one."""
+    """Return (1/T) Σ_t plays[t], a measure of mass one; equal atoms are joined."""
     joined = concatenate(plays)
     return replace(joined, weights=joined.weights / len(plays)).merged()
 
 
-class _Mean:
-    """A running mean of dual weights, in memory of its own."""
+class _RunningMean:
+    """Mean of dual weights, in its own memory."""
 
     def __init__(self, dual):
         self.dual, self.total, self.count = dual, None, 0
@@ -297,23 +324,23 @@ class _Mean:
             self.total = self.dual.map(np.add, self.total, alpha, out=self.total)
 
     def take(self):
-        """The mean, in the memory of the sum."""
+        """Return the mean, in the memory of the sum."""
         total, self.total = self.total, None
-        return self.dual.map(partial(np.multiply, 1 / self.count), total, out=total)
+        return self.dual.map(lambda summed: 1 / self.count * summed, total, out=total)
 
 
 def feature_sums(
     measure: Any, rows: Rows, signal: Any, features: np.ndarray | None = None
 ) -> np.ndarray:
-    """Φᵀ a, (n_columns, n_signals): their squares add up to Σ_j w_j v(ω_j).  Block by block, unless
-    ``features`` (Φ) are at hand.
+    """Return Φᵀ a, (n_columns, n_signals); its squares add up to Σ_j w_j v(ω_j).
+
+    Computed block by block, unless ``features`` (Φ) are given.
     """
     if features is not None:
         return features.T @ signal
     if isinstance(measure, FourierMeasure):
-        sums = rows.sum(
-            Block(kernels.few_fourier_sums, measure.frequencies), signal
-        )  # (n_signals, 2, n_atoms)
+        # (n_signals, 2, n_atoms)
+        sums = rows.sum(Block(kernels.few_fourier_sums, measure.frequencies), signal)
         return (sums * np.sqrt(measure.weights)).reshape(len(sums), -1).T
     return rows.sum(on_features(_feature_sums, measure, rows), signal)
 
@@ -326,8 +353,9 @@ def dual_gradient(
     sums: np.ndarray,
     features: np.ndarray | None = None,
 ) -> Any:
-    """∂F/∂α, (n_samples, n_problems), for the kernel of ``measure`` with these ``feature_sums`` of
-    the signal: one pass over the rows.
+    """Return ∂F/∂α, (n_samples, n_problems), in one pass over the rows.
+
+    ``sums`` are the ``feature_sums`` of the signal for the kernel of ``measure``.
     """
     if features is not None:
         return dual.gradient(alpha, features @ sums)
@@ -337,14 +365,14 @@ def dual_gradient(
 
 
 def response_block(measure: Any, rows: Rows, sums: np.ndarray) -> Block:
-    """Φ Φᵀ a of a block of rows, for the ``feature_sums`` of all."""
+    """Return the block function Φ Φᵀ a, for the ``feature_sums`` of all rows."""
     if isinstance(measure, FourierMeasure):
         return Expansion.of(measure, sums).block()
     return on_features(_weighted_features, measure, rows, sums)
 
 
 def atom_potentials(measure: Any, rows: Rows, signal: Any) -> np.ndarray:
-    """v(ω_j) of each atom, whatever its weight."""
+    """Return v(ω_j) of each atom; weights are ignored."""
     unit = measure.reweighted(np.ones(len(measure)))
     squared = np.sum(feature_sums(unit, rows, signal) ** 2, axis=1)
     return np.sum(squared.reshape(-1, len(measure)), axis=0)

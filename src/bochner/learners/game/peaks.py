@@ -1,5 +1,4 @@
-"""How peaks of the Fourier potential v(ω) = Σ_k |Σ_i a_ik exp(i ω·x_i)|² are searched, a the
-signal.
+"""Searches for peaks of the Fourier potential v(ω) = Σ_k |Σ_i a_ik exp(i ω·x_i)|² of a signal a.
 
 A search is a parameter object; ``prepare(measure, X, weights)`` binds it to data, and
 ``find(signal, rng)`` on the result returns the peaks as a measure of mass one. The potential is
@@ -12,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -28,19 +27,18 @@ from ..alignment import potential, potential_and_gradient
 # Two peaks are one if their features agree on the data up to this squared correlation.
 _SAME_PEAK = 0.95
 _COMPARED_ROWS = 500
-# Pure noise has peaks of height about d / n, at norms up to a few R; this times d / n is the
-# penalty that removes them.
+# Pure noise has peaks of height about d / n, at norms up to a few R; a penalty of this times d / n
+# removes them.
 _NOISE_FACTOR = 0.3
 _LARGEST_PENALTY = 0.03
-# A step of so many products (some ten milliseconds) is done by one thread before a second one has
-# woken up and been heard.
+# A step of at most this many products (about ten milliseconds) is faster on one thread.
 _ALONE = 2**25
-# Where walkers start: 1.5 times the variance of the prior (Bullins et al. 2018, Appendix A.1).
+# Walkers start at 1.5 times the variance of the prior (Bullins et al. 2018, Appendix A.1).
 _START_SPREAD = np.sqrt(1.5)
 
 
 class Landscape:
-    """The scaled, penalized potential v(ω)/(Σ|a|)² − penalty ‖ω‖²/R² of one signal on some rows."""
+    """Scaled, penalized potential v(ω)/(Σ|a|)² − penalty ‖ω‖²/R² of one signal on some rows."""
 
     def __init__(self, rows, signal, penalty, radius):
         self.rows = rows
@@ -52,22 +50,20 @@ class Landscape:
         self.dtype = rows.dtype
 
     def values(self, frequencies):
-        """Heights at (m, d) frequencies."""
-        return potential(_unweighted(frequencies), self.rows, self.signal) - self.bend * np.sum(
-            frequencies**2, axis=1
-        )
+        """Return the heights at (m, d) frequencies."""
+        heights = potential(_unweighted(frequencies), self.rows, self.signal)
+        return heights - self.bend * np.sum(frequencies**2, axis=1)
 
     def in_float64(self):
-        """The same landscape, for steps that need every digit."""
+        """Return the same landscape in float64."""
         exact = copy(self)
         exact.rows, exact.dtype = as_rows(self.rows.source.astype(np.float64)), np.float64
         return exact
 
     def climb(self, frequencies):
-        """Heights and gradients at (m, d) frequencies."""
-        heights, gradients = potential_and_gradient(
-            _unweighted(frequencies), self.rows, self.signal
-        )
+        """Return heights and gradients at (m, d) frequencies."""
+        unweighted = _unweighted(frequencies)
+        heights, gradients = potential_and_gradient(unweighted, self.rows, self.signal)
         heights -= self.bend * np.sum(frequencies**2, axis=1)
         gradients = gradients.astype(self.dtype, copy=False)
         gradients -= self.dtype(2 * self.bend) * frequencies
@@ -79,28 +75,23 @@ def _unweighted(frequencies):
 
 
 class PeakSearch(BaseEstimator, ABC):
-    """A way to find peaks; ``exhaustive`` searches see every candidate, so what they call the
-    highest is the highest.
-    """
+    """Base of searches for peaks; ``exhaustive`` ones evaluate every candidate."""
 
     exhaustive = False
     top: int
 
     @abstractmethod
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> Any:
-        """Bind to the learner's starting measure and the (weighted) rows; the result has
-        ``find(signal, rng, top)``.
+        """Return a ``PreparedSearch`` with ``find(signal, rng, top)`` for these (weighted) rows.
 
-        It may also hold features of all rows, see ``kept_features``; exhaustive searches give an
-        ``ExhaustiveSearch``, whose ``scope`` are the kernels that they search.
+        ``measure`` is the starting measure of the learner. The result may keep features of all
+        rows, see ``kept_features``. Exhaustive searches return an ``ExhaustiveSearch``.
         """
 
 
 @dataclass(eq=False, repr=False)
 class FourierPeaks(PeakSearch):
-    """Base of the searches over all of R^d: they start at draws like the given measure's atoms and
-    differ in how they move.
-    """
+    """Base of searches over R^d that move from draws like the atoms of the given measure."""
 
     _: KW_ONLY
     n_walkers: int = 20
@@ -108,7 +99,7 @@ class FourierPeaks(PeakSearch):
     top: int = 1
     penalty: float | str = "auto"
     search_rows: int = 20_000
-    polish = 0  # a parameter of the searches that do not end on a peak
+    polish = 0  # a parameter of searches that do not end on a peak
 
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundSearch:
         for name in ("n_walkers", "n_steps", "top", "search_rows"):
@@ -124,60 +115,64 @@ class FourierPeaks(PeakSearch):
         return BoundSearch(self, measure, as_rows(X), weights)
 
     def _check(self):
-        """Checks of the parameters that only one search has."""
+        """Check the parameters that only this search has."""
 
     @abstractmethod
     def _move(self, landscape, frequencies, rng):
-        """(frequencies, heights) after the search, from the starting points."""
+        """Return frequencies and heights after the search, from the starting points."""
 
 
 class PreparedSearch(ABC):
-    """A search bound to a starting measure and rows."""
+    """Search bound to a starting measure and rows."""
 
     search: PeakSearch
-    # The kernels that a search ranges over.
+    # Kernels that the search compares.
     scope = "all shift-invariant kernels, as far as a local search can see"
 
     def kept_features(self, peaks):
-        """The features of all rows, where they are at hand and need not be computed."""
+        """Return the features of all rows if they are in memory, else None."""
         return None
 
     def _top(self, top):
-        """How many peaks are returned: those asked for, at most as many as the search is meant for."""
+        """Return the number of peaks to return, at most ``search.top``."""
         return self.search.top if top is None else min(top, self.search.top)
 
 
 class ExhaustiveSearch(PreparedSearch):
-    """One that sees the potential of every candidate, over all rows."""
+    """Search that evaluates the potential of every candidate, over all rows."""
 
-    # What a penalty takes off each candidate's height, for a signal with Σ_k (Σ_i |a_ik|)² = 1.
+    # Penalty on the height of each candidate, for a signal with Σ_k (Σ_i |a_ik|)² = 1.
     lowered: Any = 0.0
 
     @abstractmethod
     def heights(self, signal):
-        """v of each candidate, without penalty."""
+        """Return v of each candidate, without penalty."""
 
     @abstractmethod
     def _measure(self, chosen, weights):
-        """The measure on the chosen candidates."""
+        """Return the measure on the chosen candidates."""
 
     def find(self, signal, rng, top=None):
-        """The highest ``top`` candidates, as a measure of mass one."""
+        """Return the highest ``top`` candidates as a measure of mass one."""
         largest = float(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
-        chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[
-            : self._top(top)
-        ]
+        order = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")
+        chosen = order[: self._top(top)]
         return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
 
     def largest_potential(self, signal):
-        """max over the candidates, without penalty."""
+        """Return the maximum over the candidates, without penalty."""
         return float(self.heights(signal).max())
 
 
+class SearchRows(NamedTuple):
+    """Rows in float32 that a signal is searched on, and their numbers."""
+
+    rows: Rows
+    numbers: np.ndarray
+
+
 class BoundSearch(PreparedSearch):
-    """A search over R^d bound to rows: in float32, and on a fresh sample of rows for each signal
-    when there are many.
-    """
+    """Search over R^d bound to rows, in float32; many rows are sampled for each signal."""
 
     def __init__(self, search, measure, rows, weights):
         self.search = search
@@ -187,57 +182,51 @@ class BoundSearch(PreparedSearch):
         # The median, because priors with heavy tails have no second moment.
         self.radius = float(_START_SPREAD * np.median(norms)) or 1.0
         self.penalty = penalty_of(search, rows, weights, search.search_rows)
-        self.held = None
+        self.all_rows = None
         if len(rows) <= search.search_rows:
-            self.held = self._fetched(rows.spread(search.search_rows))
+            self.all_rows = self._read(rows.spread(search.search_rows))
         self.compared = as_dense(rows.take(rows.spread(_COMPARED_ROWS, weights))).astype(np.float64)
 
-    def _fetched(self, numbers):
+    def _read(self, numbers):
         rows = as_rows(self.rows.take(numbers).astype(np.float32))
         few = rows.shape[0] * rows.shape[1] * self.search.n_walkers <= _ALONE
-        return rows.in_blocks(len(rows)) if few else rows, numbers
+        return SearchRows(rows.in_blocks(len(rows)) if few else rows, numbers)
 
     def find(self, signal, rng, top=None):
-        """At most ``top`` distinct peaks, highest first, as a measure of mass one."""
-        held = self.held
-        if held is None:
-            held = self._fetched(
-                np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False))
-            )
-        landscape = Landscape(held[0], signal[held[1]], self.penalty, self.radius)
+        """Return at most ``top`` distinct peaks, highest first, as a measure of mass one."""
+        some = self.all_rows
+        if some is None:
+            numbers = rng.choice(len(self.rows), self.search.search_rows, replace=False)
+            some = self._read(np.sort(numbers))
+        landscape = Landscape(some.rows, signal[some.numbers], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self._top(top)
         chosen = self._distinct(frequencies, heights, top)
         if self.search.polish:
-            chosen, heights = polished(
-                landscape.in_float64(), chosen.astype(np.float64), self.search.polish
-            )
+            exact = landscape.in_float64()
+            chosen, heights = polished(exact, chosen.astype(np.float64), self.search.polish)
             chosen = self._distinct(chosen, heights, top)
         return FourierMeasure(chosen.astype(np.float64), np.full(len(chosen), 1 / len(chosen)))
 
     def _starts(self, rng):
-        """Random turns of random pairs of atoms: for a Gaussian prior these are fresh draws from
-        the same Gaussian.
+        """Return random rotations of random pairs of atoms.
+
+        For a Gaussian prior these are new draws from the same Gaussian.
         """
-        atoms = self.measure.frequencies
-        n = self.search.n_walkers
+        atoms, n = self.measure.frequencies, self.search.n_walkers
         first, second = rng.integers(len(atoms), size=(2, n))
         angle = rng.uniform(0, 2 * np.pi, size=(n, 1))
         return _START_SPREAD * (np.cos(angle) * atoms[first] + np.sin(angle) * atoms[second])
 
     def _distinct(self, frequencies, heights, top):
-        """The highest ``top`` frequencies whose features differ on the data; ±ω have the same
-        features.
-        """
+        """Return the highest ``top`` frequencies whose features differ on the data, up to sign."""
         order = np.argsort(-heights, kind="stable")
         if top == 1:
             return frequencies[order[:1]]
         waves = np.exp(1j * (self.compared @ frequencies[order].astype(np.float64).T))
-        alike = (
-            np.maximum(np.abs(waves.conj().T @ waves), np.abs(waves.T @ waves)) ** 2
-            / len(waves) ** 2
-        )
+        products = np.maximum(np.abs(waves.conj().T @ waves), np.abs(waves.T @ waves))
+        alike = products**2 / len(waves) ** 2
         chosen: list[int] = []
         for j in range(len(order)):
             if all(alike[i, j] < _SAME_PEAK for i in chosen):
@@ -248,9 +237,7 @@ class BoundSearch(PreparedSearch):
 
 
 def penalty_of(search: Any, rows: Rows, weights: Any, n_searched: float = np.inf) -> float:
-    """Return the penalty of a search; "auto" is the height of peaks of noise, proportional to d /
-    n.
-    """
+    """Return the penalty of a search; "auto" is the height of peaks of noise, about d / n."""
     if search.penalty != "auto":
         return float(search.penalty)
     n_samples = len(rows) if weights is None else float(np.sum(weights))
@@ -260,22 +247,17 @@ def penalty_of(search: Any, rows: Rows, weights: Any, n_searched: float = np.inf
 def polished(
     landscape: Landscape, frequencies: np.ndarray, n_iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each frequency moved to its local peak by L-BFGS, in the precision of the landscape; with the
-    heights reached.
-    """
-    results = []
-    for start in frequencies:
+    """Move each frequency to its local peak by L-BFGS; return frequencies and heights."""
 
-        def descent(scaled):
-            heights, gradients = landscape.climb(scaled[None] * landscape.radius)
-            return -float(heights[0]), -landscape.radius * gradients[0].astype(np.float64)
+    def descent(scaled):
+        heights, gradients = landscape.climb(scaled[None] * landscape.radius)
+        return -float(heights[0]), -landscape.radius * gradients[0].astype(np.float64)
 
-        start = start.astype(np.float64) / landscape.radius
-        results.append(
-            scipy.optimize.minimize(
-                descent, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iterations}
-            )
-        )
+    options = {"maxiter": n_iterations}
+    results = [
+        scipy.optimize.minimize(descent, start, jac=True, method="L-BFGS-B", options=options)
+        for start in frequencies.astype(np.float64) / landscape.radius
+    ]
     return np.array([r.x for r in results]) * landscape.radius, np.array([-r.fun for r in results])
 
 
@@ -293,9 +275,8 @@ class AscentPeaks(FourierPeaks):
     top : int, default 1
         Peaks returned for each signal; peaks with the same features are counted once.
     penalty : "auto" or float, default "auto"
-        Lowers the potential by penalty ‖ω‖²/R². In many dimensions it is needed: without it the
-        highest peaks are noise at high frequencies (random labels reach the same height). "auto" is
-        proportional to d / n.
+        Lowers the potential by penalty ‖ω‖²/R². In many dimensions the highest peaks would
+        otherwise be noise at high frequencies. "auto" is proportional to d / n.
     search_rows : int, default 20000
         With more rows than this, each signal is searched on a random sample of as many.
     polish : int, default 0
@@ -311,7 +292,8 @@ class AscentPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=5, peaks=AscentPeaks(n_walkers=10)), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=5, peaks=AscentPeaks(n_walkers=10))
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (5, 2)
     """
@@ -340,10 +322,10 @@ class AscentPeaks(FourierPeaks):
 @keyword_only_from("0.4", old_order=("n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class LangevinPeaks(FourierPeaks):
-    """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of
-    all trajectories.
+    """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z; returns the best point of all trajectories.
 
-    The paper prints the noise scale as √(2ξ/ζ), which grows as the step ζ shrinks.
+    See Bullins et al. 2018, Algorithm 1. The paper prints the noise scale as √(2ξ/ζ), which grows
+    as the step ζ shrinks.
 
     Parameters
     ----------
@@ -370,7 +352,8 @@ class LangevinPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=20, n_steps=5)), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=20, n_steps=5))
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (2, 2)
     """
@@ -398,9 +381,8 @@ class LangevinPeaks(FourierPeaks):
                 noise = 0.5 * step * slope / np.sqrt(frequencies.shape[1])
             else:
                 noise = np.sqrt(2 * step * self.temperature)
-            kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(
-                dtype, copy=False
-            )
+            kick = rng.standard_normal(frequencies.shape, dtype=np.float32)
+            kick = kick.astype(dtype, copy=False)
             frequencies = frequencies + dtype(step) * gradients + dtype(noise) * kick
             heights, gradients = landscape.climb(frequencies)
             better = heights > best_heights
@@ -432,7 +414,8 @@ class QuasiNewtonPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=QuasiNewtonPeaks(n_walkers=4, n_steps=10)), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=2, peaks=QuasiNewtonPeaks(n_walkers=4, n_steps=10))
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (2, 2)
     """
@@ -446,11 +429,10 @@ class QuasiNewtonPeaks(FourierPeaks):
 
 @keyword_only_from("0.4", old_order=("top", "penalty"))
 class CandidatePeaks(PeakSearch):
-    """The best of the atoms that the learner was given, usually draws from a prior: no search
-    beyond them.
+    """Exhaustive search among the atoms of the learner's measure, usually draws from a prior.
 
-    It sees every candidate, so the game on these atoms has a real certificate; in many dimensions
-    the best of some random frequencies is far below a peak.
+    Every candidate is evaluated, so the certificate of the game on these atoms is exact. In many
+    dimensions the best of some random frequencies is far below a peak.
 
     Parameters
     ----------
@@ -464,7 +446,8 @@ class CandidatePeaks(PeakSearch):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=20, peaks=CandidatePeaks()), random_state=0).fit(X, y)
+    >>> game = MarginGame(n_rounds=20, peaks=CandidatePeaks())
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     >>> features.report_.certificate.exact
     True
     """
@@ -483,7 +466,7 @@ class CandidatePeaks(PeakSearch):
 
 
 class BoundCandidates(ExhaustiveSearch):
-    """Every atom's potential for each signal."""
+    """Potential of every atom for each signal."""
 
     def __init__(self, search, measure, rows, weights):
         self.search, self.measure, self.rows = search, measure, rows

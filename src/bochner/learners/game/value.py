@@ -1,37 +1,34 @@
-"""What a fitted game is worth: computed upper and lower values, in place of the theorem's worst
-case.
-"""
+"""Upper and lower values of a fitted game, computed instead of bounded by a theorem."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from ...data import Block, Rows
 from ...measures.harmonic import HarmonicMeasure
+from .duals import PrimalLoss
 
-# The machine of the upper value is fitted on at most this many numbers (32 MB) and rows, on one
-# thread; more rows are sampled.  Any machine gives a valid upper value, so sampling costs
-# tightness, not truth: a machine of few numbers needs few rows.
+# The machine of the upper value is fitted on at most this many numbers (32 MB) and rows; more rows
+# are sampled. Any machine gives a valid upper value, so sampling makes it larger, never wrong.
 _MACHINE_ENTRIES, _MACHINE_ROWS = 2**22, 2**15
-# How far the corner of the hinge is rounded, stage by stage.  The value of a machine is above the
-# least one by up to a share of the last: some 5e-4 of it at 0.005, which does where machines only
-# lead to weights, and 1e-6 at the end of the finer ones.
+# Widths over which the corner of the hinge is rounded, stage by stage. The value of a machine
+# exceeds the least one by about 5e-4 at 0.005, enough to find weights, and by 1e-6 after the finer
+# ones.
 _SMOOTHINGS = (2.0, 0.5, 0.2, 0.05, 0.02, 0.005)
 _FINER = (1e-3, 2e-4, 4e-5, 8e-6)
 
 
 @dataclass(frozen=True)
 class GameCertificate:
-    """Between which bounds the value of the game lies: ``lower`` <= min over kernels of the best
-    SVM objective <= ``upper``.
+    """Bounds of the value of the game: min over kernels of the best SVM objective.
 
-    ``margin`` is 1 / √(2 upper), what an SVM with the same C reaches on the learned kernel at
-    least; ``competitive_ratio`` is √(lower / upper), a lower bound of margin / best possible
-    margin. ``exact`` says whether ``lower`` is a proof: with a local peak search there may be a
-    higher peak, and then ``lower`` and the ratio are estimates, no certificate. ``scope`` names the
-    kernels that the comparison ranges over.
+    ``lower`` <= value <= ``upper``. ``margin`` is 1 / √(2 upper), which an SVM with the same C
+    reaches on the learned kernel at least. ``competitive_ratio`` is √(lower / upper), a lower bound
+    of margin / best possible margin. ``exact`` is False for a local peak search: there may be a
+    higher peak, so that ``lower`` and the ratio are estimates. ``scope`` names the kernels that are
+    compared.
     """
 
     upper: float
@@ -49,19 +46,16 @@ class GameCertificate:
 
 
 def lower_value(dual: Any, alpha: np.ndarray, largest_potential: float) -> float:
-    """F(sα, best kernel) for the best feasible scaling s of α; a lower value of the game if the
-    potential is the largest.
-    """
+    """Return F(sα, best kernel) for the best feasible s; a lower value if v is the largest."""
     linear, curvature = dual.payoff(alpha)
     return dual.scaled(linear, largest_potential + 2 * curvature)
 
 
 def upper_value(measure: Any, rows: Rows, dual: Any) -> float:
-    """max over α of F(α, measure), from above: the primal objective of a machine on the measure's
-    features.
+    """Return an upper bound of max over α of F(α, measure): the objective of a machine.
 
-    By weak duality every machine (w, b) gives a valid upper value; where the rows fit in memory
-    this one is within some 1e-6 of the least (C up to 100 on 150 rows: 7e-6 at most, of SVC's).
+    By weak duality every machine (w, b) on the measure's features gives a valid upper value. If the
+    rows fit in memory, this one is within about 1e-6 of the least.
     """
     n_rows = min(_MACHINE_ROWS, max(200, _MACHINE_ENTRIES // measure.n_columns))
     picked = rows.spread(n_rows, dual.weights)
@@ -70,101 +64,122 @@ def upper_value(measure: Any, rows: Rows, dual: Any) -> float:
     penalty = float(np.sum(coefficients**2)) / 2
     if len(picked) == dual.sum(np.count_nonzero, dual.weights):
         return penalty + sample.summed(sample.primal_loss(features @ coefficients + intercepts))
-    machine = coefficients, intercepts, dual.without_rows()
-    losses = rows.sum(
-        on_features(_primal_losses, measure, rows, *machine), dual.targets, dual.weights
-    )
+    rule = dual.without_rows()
+    block = on_features(_primal_losses, measure, rows, coefficients, intercepts, rule)
+    losses = rows.sum(block, dual.targets, dual.weights)
     return penalty + float(losses)
 
 
 def _primal_losses(features, coefficients, intercepts, dual, X, targets, weights):
     problem = dual.on(targets, weights)
-    return problem.summed(
-        problem.primal_loss(features(X).astype(np.float64, copy=False) @ coefficients + intercepts)
-    )
+    scores = features(X).astype(np.float64, copy=False) @ coefficients + intercepts
+    return problem.summed(problem.primal_loss(scores))
 
 
 def on_features(function: Any, measure: Any, rows: Rows, *parameters: Any) -> Block:
-    """``function(features of a block of rows, *parameters, X, ...)`` as a block function that knows
-    what a row needs.
-    """
+    """Return the block function ``function(feature map, *parameters, X, ...)``."""
     harmonic = isinstance(measure, HarmonicMeasure)
     features = measure.block(rows.n_features) if harmonic else measure.block()
-    return Block(
-        function, features, *parameters, row_bytes=features.row_bytes + 16 * measure.n_columns
-    )
+    row_bytes = features.row_bytes + 16 * measure.n_columns
+    return Block(function, features, *parameters, row_bytes=row_bytes)
+
+
+class Machine(NamedTuple):
+    """A support vector machine or ridge on given features, one column per problem."""
+
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+    dual_weights: np.ndarray
 
 
 def fit_machine(
-    features: np.ndarray, dual: Any, start: Any = None, smoothings: tuple[float, ...] = _SMOOTHINGS
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(coefficients, intercepts, dual weights) of the machine on given features, one column per
-    problem.
+    features: np.ndarray,
+    dual: Any,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+    smoothings: tuple[float, ...] = _SMOOTHINGS,
+) -> Machine:
+    """Fit the machine on given features, from coefficients and intercepts to start with.
 
     Newton's method on the objective with its corner rounded, the rounding shrunk in stages; exact
     for smooth losses.
     """
-    solutions = []
+    features = features.astype(np.float64, copy=False)
+    columns = []
     for k in range(dual.targets.shape[1]):
-        first = None if start is None else np.append(start[0][:, k], start[1][k])
-        solutions.append(
-            _fit_column(features.astype(np.float64, copy=False), dual.column(k), first, smoothings)
-        )
-    coefficients = np.column_stack([w[:-1] for w, _ in solutions])
-    intercepts = np.array([w[-1] for w, _ in solutions])
-    slopes = np.column_stack([s for _, s in solutions])
-    return coefficients, intercepts, dual.from_slopes(slopes)
+        column = _Column(features, dual.column(k))
+        if start is not None:
+            column.move_to(np.append(start[0][:, k], start[1][k]))
+        for smoothing in smoothings:
+            column.minimize(smoothing)
+        columns.append(column)
+    coefficients = np.column_stack([column.weights[:-1] for column in columns])
+    intercepts = np.array([column.weights[-1] for column in columns])
+    slopes = np.column_stack([column.loss(column.scores, smoothing).slopes for column in columns])
+    return Machine(coefficients, intercepts, dual.from_slopes(slopes))
 
 
-def _fit_column(features, problem, start, smoothings):
-    counts, n_columns = problem.weights, features.shape[1]
-    ridge = np.append(np.ones(n_columns), 0.0)
-    # The intercept carries no penalty; this keeps its Newton step finite when hardly a row is near
-    # the margin.
-    damped = np.append(np.ones(n_columns), 1e-4 * problem.C * problem.total)
-    weights = np.zeros(n_columns + 1) if start is None else start.copy()
-    scores = features @ weights[:-1] + weights[-1]
-    for smoothing in smoothings:
+class _Column:
+    """One problem of a machine: its weights, the intercept last, and its scores."""
+
+    def __init__(self, features, problem):
+        n_columns = features.shape[1]
+        self.features, self.problem = features, problem
+        self.ridge = np.append(np.ones(n_columns), 0.0)
+        # The intercept has no penalty; this keeps its Newton step finite if hardly any row is near
+        # the margin.
+        self.damped = np.append(np.ones(n_columns), 1e-4 * problem.C * problem.total)
+        self.move_to(np.zeros(n_columns + 1))
+
+    def move_to(self, weights):
+        self.weights, self.scores = weights, self._scores(weights)
+
+    def _scores(self, weights):
+        return self.features @ weights[:-1] + weights[-1]
+
+    def loss(self, scores, smoothing):
+        """Return the rounded loss of each row and its derivatives, as vectors."""
+        return PrimalLoss(*(part[:, 0] for part in self.problem.primal(scores[:, None], smoothing)))
+
+    def _objective(self, weights, losses):
+        return self.problem.weights @ losses + self.ridge @ weights**2 / 2
+
+    def minimize(self, smoothing):
+        """Take Newton steps with halving until the objective no longer decreases."""
+        counts, features = self.problem.weights, self.features
         for _ in range(25):
-            loss, slope, curve = (part[:, 0] for part in problem.primal(scores[:, None], smoothing))
-            slope = counts * slope
-            gradient = np.append(features.T @ slope, slope.sum()) + ridge * weights
-            value = counts @ loss + ridge @ weights**2 / 2
-            step = -_newton_solve(features, counts * curve, damped, gradient)
-            change = features @ step[:-1] + step[-1]
+            loss = self.loss(self.scores, smoothing)
+            slopes = counts * loss.slopes
+            gradient = np.append(features.T @ slopes, slopes.sum()) + self.ridge * self.weights
+            value = self._objective(self.weights, loss.values)
+            step = -_newton_solve(features, counts * loss.curvatures, self.damped, gradient)
+            change = self._scores(step)
             decrease = -gradient @ step
             if decrease <= 1e-10 * (1 + abs(value)):
-                break
+                return
             rate = 1.0
             while rate > 1e-6:
-                moved = (
-                    counts @ problem.primal((scores + rate * change)[:, None], smoothing)[0][:, 0]
-                )
-                if (
-                    moved + ridge @ (weights + rate * step) ** 2 / 2
-                    <= value - 1e-4 * rate * decrease
-                ):
+                losses = self.loss(self.scores + rate * change, smoothing).values
+                objective = self._objective(self.weights + rate * step, losses)
+                if objective <= value - 1e-4 * rate * decrease:
                     break
                 rate /= 2
-            weights = weights + rate * step
-            scores = scores + rate * change
-    return weights, problem.primal(scores[:, None], smoothings[-1])[1][:, 0]
+            self.weights = self.weights + rate * step
+            self.scores = self.scores + rate * change
 
 
 def _newton_solve(features, curve, ridge, gradient):
-    """(diag ridge + Φ̃ᵀ diag(curve) Φ̃)⁻¹ gradient, Φ̃ the features and a one; in the smaller of
-    the two dimensions.
+    """Return (diag ridge + Φ̃ᵀ diag(curve) Φ̃)⁻¹ gradient, Φ̃ the features and a one.
+
+    The system is solved in the smaller of its two dimensions.
     """
     active = np.flatnonzero(curve)
-    rows = (
-        np.column_stack([features[active], np.ones(len(active))]) * np.sqrt(curve[active])[:, None]
-    )
+    rows = np.column_stack([features[active], np.ones(len(active))])
+    rows = rows * np.sqrt(curve[active])[:, None]
     if len(active) < len(ridge):
         whitened = rows / ridge
         inner = rows @ whitened.T + np.eye(len(active))
-        return gradient / ridge - whitened.T @ scipy.linalg.solve(
-            inner, whitened @ gradient, assume_a="pos"
-        )
+        solved = scipy.linalg.solve(inner, whitened @ gradient, assume_a="pos")
+        return gradient / ridge - whitened.T @ solved
     hessian = rows.T @ rows
     hessian[np.diag_indices_from(hessian)] += ridge
     return scipy.linalg.solve(hessian, gradient, assume_a="pos")

@@ -1,4 +1,4 @@
-"""Conformance checks for priors, learners, operator-valued kernels and losses of your own."""
+"""Conformance check for losses of your own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_loss(loss: Any, targets: Any = None) -> None:
     >>> from bochner.losses import Logistic
     >>> check_loss(Logistic())
     """
-    from .losses import Loss
+    from ..losses import Loss
 
     if not isinstance(loss, Loss):
         raise TypeError(f"check_loss needs an object of a subclass of Loss, got {loss!r}.")

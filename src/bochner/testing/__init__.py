@@ -1,0 +1,6 @@
+"""Conformance checks for priors, learners, operator-valued kernels and losses of your own."""
+
+from .learners import check_learner
+from .losses import check_loss
+
+__all__ = ["check_learner", "check_loss"]
