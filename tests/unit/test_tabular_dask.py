@@ -1,14 +1,14 @@
-"""The front door on rows that outgrow memory: collections of Dask and files."""
+"""Tabular models on rows that outgrow memory: collections of Dask and files."""
 
 import warnings
 from functools import cache
 
 import numpy as np
 import pytest
-from front_door_samples import few_waves, regression, short_choice_of_ranks  # noqa: F401
 from selection import long_except
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
+from tabular_samples import few_waves, regression, short_choice_of_ranks  # noqa: F401
 from test_dask_travel import watched  # noqa: F401
 
 from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
@@ -193,9 +193,9 @@ def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
         base, "solve_descending", lambda *given: seen.append(given) or solve(*given)
     )
     clone(CASES["values"][0]).fit(place(X), place(SIGNAL))
-    stream, _, _, judge, _ = seen[0]
-    held = stream.rows.take(np.flatnonzero(~stream.kept))
-    np.testing.assert_allclose(np.sort(held, axis=0), np.sort(judge.Z, axis=0), atol=1e-6)
+    data, _, evaluation, _ = seen[0]
+    held = data.rows.take(np.flatnonzero(data.weights == 0))
+    np.testing.assert_allclose(np.sort(held, axis=0), np.sort(evaluation.Z, axis=0), atol=1e-6)
 
 
 @pytest.mark.long
