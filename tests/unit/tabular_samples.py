@@ -39,7 +39,7 @@ def regression(n=120, d=4, seed=0, noise=0.1):
 
 
 def table(n=200, seed=0):
-    """A frame of a number, a category, a truth value and a date, with missing values, and a target."""
+    """A frame of a number, a category, a boolean and a date, with missing values, and a target."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {

@@ -1,5 +1,7 @@
-"""Members of the tabular models: leave-one-out against refits, conjugate gradients, waves, trees."""
+"""Members of the tabular models: leave-one-out, conjugate gradients, waves, trees."""
 
+import inspect
+import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +128,34 @@ def test_conjugate_gradients_agree_with_the_direct_solution(seed, monkeypatch):
         learned_gram(LEARNED, parts.Z) @ dual + intercept,
         atol=5e-3,
         rtol=2e-3,
+    )
+
+
+def reference_functions():
+    """Return the functions in the docstring of ``solve_holding_out``."""
+    _, _, code = inspect.getdoc(solve_holding_out).partition("::\n\n")
+    functions = {"np": np}
+    exec(textwrap.dedent(code), functions)
+    return functions
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_solutions_are_those_of_the_reference_in_the_docstring(
+    weighted, seed, monkeypatch
+):
+    monkeypatch.setattr(solving, "_TOL", (1e-4, 1e-4))
+    parts, n_held = problem(300, weighted, seed), 60
+    solved = solve_holding_out(parts, LEARNED, 4, n_held, np.random.default_rng(0))
+    start = solve_leaving_out(parts.take(np.arange(240)), LEARNED, 4).ridge
+    ridges = start * np.sqrt(10) ** np.arange(-4, 3)
+    gram = learned_gram(LEARNED, parts.Z)
+    ridge, scores, (dual, intercept) = reference_functions()["hold_out"](
+        gram, parts.outputs, parts.row_weights, n_held, ridges
+    )
+    assert solved.ridge == pytest.approx(ridge)
+    np.testing.assert_allclose(solved.held_out, scores, atol=5e-3, rtol=2e-3)
+    np.testing.assert_allclose(
+        solved.expansion.evaluate(parts.Z), gram @ dual + intercept, atol=5e-3, rtol=2e-3
     )
 
 

@@ -26,7 +26,7 @@ from ..data.tables import open_table
 from ..learners.evidence import Evidence, LearnedPrior, with_rates
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 from .blending import blend_weights
-from .effects import column_importances, table_effects
+from .effects import TableEffects, column_importances, table_effects
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_columns
@@ -72,6 +72,21 @@ PARAMETERS = """
         threads as BLAS may use.
     random_state : None, int, RandomState or Generator, default=None
         Determines samples, held-out rows and folds."""
+
+
+ATTRIBUTES = """
+    members_ : Members
+        Learned prior, weight, held-out error and fitting time of each member; prints as a table.
+    inputs_ : TableInputs
+        The fitted encoder of columns.
+    path_ : str
+        A sentence on how the rows were solved, and why.
+    feature_importances_ : array of shape (n_features_in_,)
+        The importance of each column.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : array of shape (n_features_in_,)
+        The names of the columns, if X is a frame."""
 
 
 def limit_threads(method: Callable) -> Callable:
@@ -305,21 +320,14 @@ class SpectralModel(Estimator):
             members += self._solve_all_rows(members, all_rows, split.evaluation, rng, tasks)
         members += self._grow_trees(split, all_rows, rng, tasks)
         self.path_ = self._path(split, all_rows) + preparation.note
-        n_rows = len(split.data)
-        self._importance_rows = split.data.Z[:: max(1, n_rows // _IMPORTANCE_ROWS)][
-            :_IMPORTANCE_ROWS
-        ]
+        step = max(1, len(split.data) // _IMPORTANCE_ROWS)
+        self._importance_rows = split.data.Z[::step][:_IMPORTANCE_ROWS]
         held_out = self._blend(members, split.evaluation)
         self._fit_link(held_out, split.evaluation, members, rng)
 
     def _prepare_columns(self, data, rng):
-        preparation = prepare_columns(
-            TableInputs(self.categorical_features),
-            data,
-            self.max_exact_rows,
-            _LEAVE_ONE_OUT_ROWS,
-            rng,
-        )
+        inputs = TableInputs(self.categorical_features)
+        preparation = prepare_columns(inputs, data, self.max_exact_rows, _LEAVE_ONE_OUT_ROWS, rng)
         self.inputs_ = preparation.inputs
         self.n_features_in_ = self.inputs_.n_features_in_
         names = vars(self.inputs_).get("feature_names_in_")
@@ -346,6 +354,18 @@ class SpectralModel(Estimator):
     def _fit_link(self, held_out, evaluation, members, rng):
         """Fit the link from the blend to predictions by its scores of held-out rows."""
         raise NotImplementedError
+
+    def _effects_scale(self):
+        """Return unit and center of the outputs, and True if there is no axis of outputs."""
+        raise NotImplementedError
+
+    def _slopes(self, Z, side):
+        """Return one-sided ∂ outputs / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
+        raise NotImplementedError
+
+    def _as_given(self, outputs):
+        """Return (n_samples, n_outputs, ...) in the shape of y."""
+        return outputs
 
     # Steps that they share.
 
@@ -537,29 +557,65 @@ class SpectralModel(Estimator):
         check_is_fitted(self)
         return column_importances(self.blend_, self.inputs_, self._importance_rows)
 
-    def _effects(self, X, max_order, unit, center):
+    @limit_threads
+    def effects(self, X: Any, max_order: int = 2) -> TableEffects:
+        """Split scores or predictions exactly into effects of columns, of pairs, and the rest.
+
+        The effects are those of the Anova member times its weight, or of the Laplace member if the
+        Anova member has no weight. The contributions of all other members are part of the rest. A
+        classifier splits ``scores``, a regressor its predictions; if ``target_scale_`` is
+        logarithmic, these are on its scale, log(y + shift) or asinh((y − shift) / width).
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows in memory.
+        max_order : {1, 2}, default=2
+            With 1, effects of pairs are part of the rest.
+
+        Returns
+        -------
+        TableEffects
+            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
+            where the score of the second class is split.
+        """
         Z = self._table_in_memory(X).transform(self.inputs_)
-        return table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
+        unit, center, has_one_output = self._effects_scale()
+        effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
+        return effects.first_output() if has_one_output else effects
 
-    def _input_gradient(self, X, slopes):
-        """Return ∂ outputs / ∂ columns of the table, (n_samples, n_outputs, n_features_in).
+    @limit_threads
+    def input_gradient(self, X: Any) -> np.ndarray:
+        """Return the derivatives of ``predict_proba`` or ``predict`` in the columns of the table.
 
-        ``slopes(Z, side)`` are derivatives in prepared columns. The chain rule holds from each
-        side: if kernels and ranks have a kink at the same place, the mean of products is not the
-        product of means. Categories have no derivative, and neither has the indicator of a missing
-        number.
+        They are per unit of a column: per day for dates, and booleans count as zero and one.
+        Laplace kernels and ranks have a kink at every training value: the result there is the mean
+        of both one-sided derivatives. The derivative is NaN for categories and missing numbers, and
+        zero for columns that were constant in training.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows in memory.
+
+        Returns
+        -------
+        array of shape (n_samples, n_outputs, n_columns)
+            For one-dimensional y of a regressor (n_samples, n_columns).
         """
         table = self._table_in_memory(X)
         Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
+        # If kernels and ranks have a kink at the same place, the mean of products is not the
+        # product of means: the chain rule holds from each side.
         sides = (-1, 1) if self.inputs_.ranks > 0 else (0,)
         gradient: Any = 0.0
         for side in sides:
-            of_prepared = slopes(Z, side)
+            of_prepared = self._slopes(Z, side)
             one_sided = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
             one_sided[:, :, numbers] = of_prepared[:, :, : len(numbers)]
             of_inputs = self.inputs_.slopes(table.source, side)
             gradient = gradient + one_sided * of_inputs[:, None] / len(sides)
-        return gradient
+        return self._as_given(gradient)
 
     def _repr_html_inner(self):
         return self._html_repr()

@@ -11,9 +11,8 @@ from .._estimator import Classifier
 from ..data import of_predictions
 from ..data.targets import Labels
 from ..learners.evidence import Evidence
-from .base import PARAMETERS, SpectralModel, limit_threads
+from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import ProbabilityLink
-from .effects import TableEffects
 
 
 class SpectralClassifier(Classifier, SpectralModel):
@@ -37,22 +36,10 @@ class SpectralClassifier(Classifier, SpectralModel):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
-    members_ : Members
-        Learned prior, weight, held-out error and fitting time of each member; prints as a table.
     blend_ : Blend
         The fitted scores: ``KernelExpansion`` and, for many rows, ``WaveMember``.
     link_ : ProbabilityLink
-        The link from scores to probabilities.
-    inputs_ : TableInputs
-        The fitted encoder of columns.
-    path_ : str
-        A sentence on how the rows were solved, and why.
-    feature_importances_ : array of shape (n_features_in_,)
-        The importance of each column.
-    n_features_in_ : int
-        The number of columns.
-    feature_names_in_ : array of shape (n_features_in_,)
-        The names of the columns, if X is a frame.
+        The link from scores to probabilities.{ATTRIBUTES}
 
     Examples
     --------
@@ -176,47 +163,8 @@ class SpectralClassifier(Classifier, SpectralModel):
     def _labels(self, probabilities):
         return self.classes_[np.argmax(probabilities, axis=1)]
 
-    @limit_threads
-    def effects(self, X: Any, max_order: int = 2) -> TableEffects:
-        """Split ``scores`` exactly into a constant, effects of columns and pairs, and the rest.
-
-        The effects are those of the Anova member times its weight, or of the Laplace member if the
-        Anova member has no weight. The contributions of all other members are part of the rest.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-        max_order : {1, 2}, default=2
-            With 1, effects of pairs are part of the rest.
-
-        Returns
-        -------
-        TableEffects
-            For two classes, the effects on the score of the second, without an axis of classes.
-        """
-        effects = self._effects(X, max_order, 1.0, 0.0)
-        return effects.first_output() if len(self.classes_) == 2 else effects
-
-    @limit_threads
-    def input_gradient(self, X: Any) -> np.ndarray:
-        """Return the derivatives of ``predict_proba`` in the columns of the table.
-
-        They are per unit of a column: per day for dates, and booleans count as zero and one.
-        Laplace kernels and ranks have a kink at every training value: the result there is the mean
-        of both one-sided derivatives. The derivative is NaN for categories and missing numbers, and
-        zero for columns that were constant in training.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes, n_columns)
-        """
-        return self._input_gradient(X, self._slopes)
+    def _effects_scale(self):
+        return 1.0, 0.0, len(self.classes_) == 2
 
     def _slopes(self, Z, side):
         """Return ∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""

@@ -62,7 +62,7 @@ class TableData:
         return replace(self.take(first), weights=totals, note=repetition_note(equal))
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Return sorted numbers of ``n_rows`` random rows with a weight, and of some to hold out."""
+        """Draw sorted numbers of ``n_rows`` rows that have a weight, and of some to hold out."""
         present = np.flatnonzero(self.weights > 0)
         n_drawn = min(n_rows + held_out_size(len(present), 4), len(present))
         return present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
@@ -155,7 +155,7 @@ class PreparedData(TrainingData):
         return replace(self, weights=weights * own, counts=weights)
 
     def without(self, numbers: np.ndarray, *, and_equal: bool) -> Self:
-        """Set the weight of some rows to zero; with ``and_equal``, also of all rows equal to them."""
+        """Set the weights of some rows, and of all rows equal to these (``and_equal``), to zero."""
         weights = self.row_weights.copy()
         if and_equal:
             keys = row_keys(self.rows)
@@ -182,7 +182,7 @@ def target_outputs(target: Labels | Values, dtype: Any = np.float64) -> np.ndarr
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The fitted encoder of columns, the rows for exact kernels, and the treatment of equal rows."""
+    """The fitted encoder, the rows for exact kernels, and the treatment of equal rows."""
 
     inputs: TableInputs
     data: PreparedData
@@ -216,8 +216,8 @@ def choose_rank_encoding(
 ) -> TableInputs:
     """Return ``inputs``, or a copy that replaces half of each number by its rank.
 
-    The copy is chosen if the evidence of some rows is larger by 0.001 nats per row. ``data`` are the
-    rows of ``table`` as prepared by ``inputs``.
+    The copy is chosen if the evidence of some rows is larger by 0.001 nats per row. ``data`` has
+    the rows of ``table`` as prepared by ``inputs``.
     """
     if not any(knots.shape[1] > 2 for knots in inputs.knots_):
         return inputs

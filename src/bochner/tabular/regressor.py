@@ -13,8 +13,7 @@ from .._estimator import score_in_memory
 from .._loops.threads import ordered_map
 from ..data.targets import Values
 from ..learners.evidence import LearnedPrior
-from .base import PARAMETERS, SpectralModel, limit_threads
-from .effects import TableEffects
+from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .solving import solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, other_scales
@@ -47,25 +46,13 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     Attributes
     ----------
-    members_ : Members
-        Learned prior, weight, held-out error and fitting time of each member; prints as a table.
     blend_ : Blend
         The fitted function on the scale of ``target_scale_``: ``KernelExpansion`` and, for many
         rows, ``WaveMember``.
     target_scale_ : TargetScale
         The scale of the target.
     spread_ : Spread
-        Held-out residuals and their size.
-    inputs_ : TableInputs
-        The fitted encoder of columns.
-    path_ : str
-        A sentence on how the rows were solved, and why.
-    feature_importances_ : array of shape (n_features_in_,)
-        The importance of each column.
-    n_features_in_ : int
-        The number of columns.
-    feature_names_in_ : array of shape (n_features_in_,)
-        The names of the columns, if X is a frame.
+        Held-out residuals and their size.{ATTRIBUTES}
 
     Examples
     --------
@@ -213,52 +200,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
                 [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
             )
 
-    @limit_threads
-    def effects(self, X: Any, max_order: int = 2) -> TableEffects:
-        """Split the prediction exactly into a constant, effects of columns and pairs, and the rest.
-
-        The effects are those of the Anova member times its weight, or of the Laplace member if the
-        Anova member has no weight. The contributions of all other members are part of the rest. If
-        ``target_scale_`` is logarithmic, the prediction is split on that scale: log(y + shift) or
-        asinh((y − shift) / width).
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-        max_order : {1, 2}, default=2
-            With 1, effects of pairs are part of the rest.
-
-        Returns
-        -------
-        TableEffects
-            For one-dimensional y, without an axis of outputs.
-        """
-        check_is_fitted(self)
-        scale = self.target_scale_
-        effects = self._effects(X, max_order, scale.unit, scale.center)
-        return effects.first_output() if self._one_dimensional else effects
-
-    @limit_threads
-    def input_gradient(self, X: Any) -> np.ndarray:
-        """Return the derivatives of ``predict`` in the columns of the table.
-
-        They are per unit of a column: per day for dates, and booleans count as zero and one. A
-        logarithmic ``target_scale_`` and the size of residuals are part of the prediction, and of
-        its derivatives. Laplace kernels and ranks have a kink at every training value: the result
-        there is the mean of both one-sided derivatives. The derivative is NaN for categories and
-        missing numbers, and zero for columns that were constant in training.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-
-        Returns
-        -------
-        array of shape (n_samples, n_columns) or (n_samples, n_outputs, n_columns)
-        """
-        return self._as_given(self._input_gradient(X, self._slopes))
+    def _effects_scale(self):
+        return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional
 
     def _slopes(self, Z, side):
         """Return ∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
