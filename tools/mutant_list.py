@@ -673,7 +673,7 @@ MUTANTS: list[Mutant] = [
         "tabular/base.py tabular/waves.py tabular/solving.py tabular/preparation.py",
         "unit/test_tabular_repetitions.py",
         {
-            "copies-many-rows": ("data.merge_equal_rows(_LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data", "data"),
+            "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data", "data"),
             "tabular-sample-weights": ("present = np.flatnonzero(self.weights > 0)", "present = np.arange(len(self))"),
             "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
             "copies-ties-observations": ("target.take(rows), counts, None, observations, rows)", "target.take(rows), counts, None, None, rows)"),
@@ -827,7 +827,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tabular/effects.py tabular/base.py tabular/members.py "
+        "tabular/effects.py tabular/fitting.py tabular/members.py "
         "tabular/trees.py tabular/spread.py tabular/regressor.py",
         "unit/test_tabular_members.py unit/test_tabular_answers.py",
         {

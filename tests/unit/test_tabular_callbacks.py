@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info
 
 from bochner import SpectralClassifier, SpectralRegressor
 from bochner._loops.threads import at_most_threads, thread_count
-from bochner.tabular import base
-from bochner.tabular.base import each_family
+from bochner.tabular import fitting
+from bochner.tabular.fitting import each_family
 
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
@@ -200,13 +200,13 @@ def test_fits_and_predictions_use_the_threads_they_may(n_jobs, monkeypatch):
     expected = {1: 1, 2: min(2, cores), -1: cores, None: thread_count()}[n_jobs]
     seen = []
     for name in ("each_family", "blend_weights"):
-        original = getattr(base, name)
+        original = getattr(fitting, name)
 
         def watched(*arguments, _original=original):
             seen.append(thread_count())
             return _original(*arguments)
 
-        monkeypatch.setattr(base, name, watched)
+        monkeypatch.setattr(fitting, name, watched)
     X, y = regression(60)
     model = SpectralRegressor(evidence=QUICK, n_jobs=n_jobs, random_state=0).fit(X, y)
     assert set(seen) == {expected}

@@ -17,7 +17,7 @@ from bochner.data.dask import rows as dask_rows
 from bochner.data.dask import tables as dask_tables
 from bochner.learners.descent import joint_descent
 from bochner.tables.read import streaming
-from bochner.tabular import base, waves
+from bochner.tabular import fitting, waves
 
 pd = pytest.importorskip("pandas")
 dask = pytest.importorskip("dask")
@@ -188,9 +188,9 @@ def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # 
 
 @pytest.mark.parametrize("place", [there, pytest.param(np.asarray, marks=pytest.mark.long)])
 def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
-    seen, solve = [], base.solve_descending
+    seen, solve = [], fitting.solve_descending
     monkeypatch.setattr(
-        base, "solve_descending", lambda *given: seen.append(given) or solve(*given)
+        fitting, "solve_descending", lambda *given: seen.append(given) or solve(*given)
     )
     clone(CASES["values"][0]).fit(place(X), place(SIGNAL))
     data, _, evaluation, _ = seen[0]

@@ -10,7 +10,7 @@ from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegres
 from bochner.data import LocalRows
 from bochner.data.targets import Labels
 from bochner.learners.evidence import LearnedPrior
-from bochner.tabular.base import family_names
+from bochner.tabular.fitting import family_names
 from bochner.tabular.members import Blend
 from bochner.tabular.preparation import PreparedData
 from bochner.tabular.solving import solve_leaving_out

@@ -10,7 +10,7 @@ from bochner import Laplace, SpectralClassifier, SpectralRegressor
 from bochner.data.inputs import TableInputs
 from bochner.data.tables import LocalTable
 from bochner.data.targets import Values
-from bochner.tabular import base
+from bochner.tabular import fitting
 from bochner.tabular.preparation import TableData, prepare_columns
 
 pd = pytest.importorskip("pandas")
@@ -71,7 +71,7 @@ def test_intervals_are_those_of_the_plain_table(name):
 
 def test_intervals_above_the_exact_size_are_those_of_the_plain_table(monkeypatch):
     """Rows are merged before the way of solving is chosen."""
-    monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 100)
+    monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", 100)
     X, y = noisy(160)
     Z, _ = noisy(50, 1)
     expected = quick(max_exact_rows=200).fit(X, y).predict_interval(Z)
@@ -90,7 +90,7 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
     rng = np.random.default_rng(seed)
     found = []
     for limit in (3500, 200):
-        monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", limit)
+        monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", limit)
         X, y = noisy(600, seed)
         weights = None
         if kind == "half":

@@ -18,7 +18,7 @@ from bochner.expansions.waves import Expansion
 from bochner.learners.evidence import Evidence, LearnedPrior
 from bochner.losses import Logistic, Multinomial, Squared
 from bochner.solvers.dual import InverseSystem
-from bochner.tabular import base, solving, waves
+from bochner.tabular import fitting, solving, waves
 from bochner.tabular.preparation import PreparedData, choose_rank_encoding
 from bochner.tabular.solving import (
     expansion_of,
@@ -272,7 +272,7 @@ def test_families_learn_from_all_rows_or_from_rows_of_their_own():
 
 
 def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 200)
+    monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", 200)
     monkeypatch.setattr(repetitions, "_HELD_OUT", (60, 100))
     X, y = regression(500)
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:400], y[:400])

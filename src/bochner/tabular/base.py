@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -18,27 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import as_generator, check_count, check_flag, refuse_class
 from .._estimator import Estimator, FitTasks, restore_on_failure, with_callbacks
-from .._loops.threads import at_most_threads, ordered_map, thread_count
+from .._loops.threads import at_most_threads
 from ..data.checks import check_weights
 from ..data.inputs import TableInputs
-from ..data.repetitions import held_out_size
 from ..data.tables import open_table
 from ..learners.evidence import Evidence, LearnedPrior, with_rates
-from ..priors import Anova, Gaussian, Laplace, SpectralPrior
-from .blending import blend_weights
+from ..priors import SpectralPrior
+from . import fitting
 from .effects import TableEffects, column_importances, table_effects
-from .members import LEAST_WEIGHT, Blend, Member, Members
+from .members import Blend, Members
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_columns
-from .solving import Solved, solve_holding_out, solve_leaving_out
-from .trees import TreeMember, cross_fitted_trees
-from .waves import solve_descending
 
-# Up to this number of rows the inverse of the kernel matrix takes seconds, and gives exact
-# leave-one-out scores.
-_LEAVE_ONE_OUT_ROWS = 3500
-# Kernel matrices of several families are computed at once if one is not larger than this.
-_TOGETHER_BYTES = 2**29
 # Default evidence, and that for labels of many rows: more rows pay for labels only.
 _USUAL = Evidence(standardize=False)
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
@@ -105,95 +95,6 @@ def limit_threads(method: Callable) -> Callable:
             return method(self, *arguments, **keywords)
 
     return limited
-
-
-# --- families of priors ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Family:
-    """A learned prior, its name, and the seconds that it took."""
-
-    name: str
-    learned: LearnedPrior
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A solved member, before the weights of the blend are known."""
-
-    name: str
-    learned: LearnedPrior | None
-    solved: Solved
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A result, and the seconds that it took."""
-
-    result: Any
-    seconds: float
-
-
-def check_priors(priors: Any) -> tuple[SpectralPrior, ...]:
-    """Return one prior, several, or the default three, all of families that evidence can learn."""
-    if priors is None:
-        return Anova(), Laplace(), Gaussian()
-    priors = tuple(priors) if isinstance(priors, (tuple, list)) else (priors,)
-    if not len(priors):
-        raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
-    for prior in priors:
-        refuse_class(prior, "priors")
-        if not isinstance(prior, SpectralPrior):
-            raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
-        with_rates(prior, np.ones(1), np.ones(1))  # raises for other families
-    return priors
-
-
-def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
-    """Return the name of each family, numbered if it occurs more than once."""
-    names = [type(prior).__name__.lower() for prior in priors]
-    return [
-        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
-        for k, name in enumerate(names)
-    ]
-
-
-def each_family(
-    work: Callable[[int], Any], tasks: Iterable[int], n_families: int, together: bool = True
-) -> list[Timed]:
-    """Return ``work(k)`` of each family, until ``tasks`` ends.
-
-    Families run on a thread each if ``together``, otherwise one after the other with all threads.
-    """
-
-    def timed(k):
-        begun = time.perf_counter()
-        return Timed(work(k), time.perf_counter() - begun)
-
-    numbers = range(n_families)
-    each = ordered_map(timed, numbers) if together else (timed(k) for k in numbers)
-    with closing(each) as families:
-        return [outcome for _, outcome in zip(tasks, families)]
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Rows in the order in which they are solved; the last ``n_held`` evaluate the members.
-
-    With ``leaves_one_out`` these are all rows, each scored by the fit without it.
-    """
-
-    data: PreparedData
-    n_held: int
-    leaves_one_out: bool
-
-    @cached_property
-    def evaluation(self) -> PreparedData:
-        """The rows that evaluate the members."""
-        return self.data.take(np.arange(len(self.data) - self.n_held, len(self.data)))
 
 
 class SpectralModel(Estimator):
@@ -267,7 +168,7 @@ class SpectralModel(Estimator):
                 f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}."
             )
         check_flag(self.trees, "trees")
-        return check_priors(self.priors)
+        return fitting.check_priors(self.priors)
 
     def _read(self, X, y, sample_weight) -> Any:
         """Return the rows that have a weight; too many for exact kernels have their copies merged.
@@ -292,7 +193,7 @@ class SpectralModel(Estimator):
         kept = table.rows_to_read(weights)
         target = self._read_target(y, n_rows, kept, weights[kept])
         data = TableData(table.select(kept), target, weights[kept])
-        return data.merge_equal_rows(_LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data
+        return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data
 
     def _is_large(self, data):
         """Return True if there are too many rows for exact kernels."""
@@ -310,24 +211,30 @@ class SpectralModel(Estimator):
         prepared = replace(prepared, target=self._scaled(prepared.target)).with_costs(costs)
         families = self._learn_priors(priors, prepared, rows, tasks, first, seconds)
         all_rows = self._all_rows(data, costs) if self._is_large(data) else None
-        split = self._split(prepared, all_rows, rng)
-        members = self._solve(families, split, all_rows is None, rng, tasks)
+        split = fitting.choose_split(prepared, all_rows, rng)
+        members = fitting.solve_families(
+            families, split, self._ridge_steps, rng, tasks, refit=all_rows is None
+        )
         if all_rows is not None:
-            assert split.evaluation.numbers is not None
             all_rows = all_rows.without(
                 split.evaluation.numbers, and_equal=not preparation.are_ties
             )
-            members += self._solve_all_rows(members, all_rows, split.evaluation, rng, tasks)
-        members += self._grow_trees(split, all_rows, rng, tasks)
-        self.path_ = self._path(split, all_rows) + preparation.note
+            members += fitting.solve_all_rows(members, all_rows, split.evaluation, rng, tasks)
+        if self.trees:
+            members += fitting.grow_trees(split, all_rows, rng, tasks)
+        path = fitting.path_sentence(split, all_rows, self.max_exact_rows)
+        self.path_ = path + preparation.note
         step = max(1, len(split.data) // _IMPORTANCE_ROWS)
         self._importance_rows = split.data.Z[::step][:_IMPORTANCE_ROWS]
-        held_out = self._blend(members, split.evaluation)
-        self._fit_link(held_out, split.evaluation, members, rng)
+        blended = fitting.blend_members(members, split.evaluation)
+        self.blend_, self._reports = blended.blend, blended.reports
+        self._fit_link(blended.held_out, split.evaluation, members, rng)
 
     def _prepare_columns(self, data, rng):
         inputs = TableInputs(self.categorical_features)
-        preparation = prepare_columns(inputs, data, self.max_exact_rows, _LEAVE_ONE_OUT_ROWS, rng)
+        preparation = prepare_columns(
+            inputs, data, self.max_exact_rows, fitting.LEAVE_ONE_OUT_ROWS, rng
+        )
         self.inputs_ = preparation.inputs
         self.n_features_in_ = self.inputs_.n_features_in_
         names = vars(self.inputs_).get("feature_names_in_")
@@ -394,7 +301,7 @@ class SpectralModel(Estimator):
         evidence, rng = self._evidence(len(Y)), np.random.default_rng(seed)
         return evidence.learn(prior, data.Z, data.target, rng, data.row_counts)
 
-    def _learn_priors(self, priors, data, rows, tasks, first, seconds) -> list[Family]:
+    def _learn_priors(self, priors, data, rows, tasks, first, seconds) -> list[fitting.Family]:
         """Learn each family from its rows; ``first`` is already learned, in ``seconds``."""
 
         def learn(k):
@@ -402,10 +309,10 @@ class SpectralModel(Estimator):
                 return first
             return self._learn(priors[k], data.take(rows[k]), k)
 
-        names = family_names(priors)
-        outcomes = each_family(learn, tasks.each("learning", names), len(priors))
+        names = fitting.family_names(priors)
+        outcomes = fitting.each_family(learn, tasks.each("learning", names), len(priors))
         return [
-            Family(names[k], outcome.result, outcome.seconds + (seconds if k == 0 else 0.0))
+            fitting.Family(names[k], outcome.result, outcome.seconds + (seconds if k == 0 else 0.0))
             for k, outcome in enumerate(outcomes)
         ]
 
@@ -415,114 +322,6 @@ class SpectralModel(Estimator):
         rows = data.table.prepared(self.inputs_)
         target = self._scaled(data.target)
         return PreparedData(rows, target, weights / weights[weights > 0].mean())
-
-    def _split(self, data, all_rows, rng) -> Split:
-        """Choose between leave-one-out and held-out rows, which are a random sample."""
-        n_rows = len(data)
-        if all_rows is None and n_rows <= _LEAVE_ONE_OUT_ROWS:
-            return Split(data, n_rows, True)
-        n_all = n_rows if all_rows is None else int(np.sum(all_rows.weights > 0))
-        # A sample with many copies has few different rows.
-        n_held = min(held_out_size(n_all, 4), n_rows // 2)
-        return Split(data.take(rng.permutation(n_rows)), n_held, False)
-
-    def _solve(self, families, split, refit, rng, tasks) -> list[Candidate]:
-        """Solve one exact member for each family."""
-        generators = rng.spawn(len(families))
-
-        def solve(k):
-            learned = families[k].learned
-            if split.leaves_one_out:
-                return solve_leaving_out(split.data, learned, self._ridge_steps)
-            return solve_holding_out(
-                split.data, learned, self._ridge_steps, split.n_held, generators[k], refit
-            )
-
-        # Several kernel matrices at once, unless there are more threads than families, or too
-        # little memory.
-        n_bytes = 4 * len(split.data) ** 2
-        together = thread_count() <= len(families) and n_bytes <= _TOGETHER_BYTES
-        names = [family.name for family in families]
-        outcomes = each_family(solve, tasks.each("solving", names), len(families), together)
-        return [
-            Candidate(family.name, family.learned, outcome.result, family.seconds + outcome.seconds)
-            for family, outcome in zip(families, outcomes)
-        ]
-
-    def _solve_all_rows(self, solved, data, evaluation, rng, tasks) -> list[Candidate]:
-        """Fit waves of each learned prior to all rows."""
-        members = []
-        for k in tasks.each("passing over all rows", [one.name for one in solved]):
-            begun, learned = time.perf_counter(), solved[k].learned
-            waves = solve_descending(data, learned, evaluation, rng)
-            seconds = time.perf_counter() - begun
-            members.append(Candidate(f"{solved[k].name} waves", learned, waves, seconds))
-        return members
-
-    def _grow_trees(self, split, all_rows, rng, tasks) -> list[Candidate]:
-        """Fit trees to all rows, if the model has them."""
-        members = []
-        for _ in tasks.each("growing", ["trees"] if self.trees else []):
-            begun = time.perf_counter()
-            if all_rows is None:
-                n_held = None if split.leaves_one_out else split.n_held
-                grown = cross_fitted_trees(split.data, n_held, rng)
-            else:
-                trees = TreeMember.fitted(all_rows.in_memory(), int(rng.integers(2**31)))
-                grown = Solved(trees, trees.evaluate(split.evaluation.Z))
-            members.append(Candidate("trees", None, grown, time.perf_counter() - begun))
-        return members
-
-    def _path(self, split, all_rows):
-        """Return a sentence on how the rows were solved, and why."""
-        n_rows, n_held = len(split.data), split.n_held
-        if split.leaves_one_out:
-            return (
-                f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is "
-                "leave-one-out"
-            )
-        if all_rows is None:
-            return (
-                f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to "
-                "choose and to blend, then all fitted"
-            )
-        return (
-            f"many rows: {len(all_rows)} are more than max_exact_rows={self.max_exact_rows}, so "
-            f"kernels are exact on a sample of {n_rows - n_held}, and waves of the same priors "
-            f"descend over all rows; {n_held} were held out to choose and to blend"
-        )
-
-    def _blend(self, members, evaluation):
-        """Set the weights by scores of the evaluation rows, and return those of the blend."""
-        Y, row_weights = evaluation.outputs, evaluation.row_weights
-        held_out = np.stack([one.solved.held_out for one in members])
-        weights = blend_weights(held_out, Y, row_weights)
-        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-        weights /= weights.sum()
-
-        def mean_squares(residuals):
-            return np.average(np.sum(residuals**2, axis=1), weights=row_weights)
-
-        total = mean_squares(Y - np.average(Y, axis=0, weights=row_weights))
-        self._reports = [
-            Member(
-                name=one.name,
-                prior=None if one.learned is None else one.learned.prior,
-                weight=float(weights[k]),
-                held_out_error=float(mean_squares(Y - held_out[k]) / (total if total > 0 else 1.0)),
-                ridge=float(one.solved.ridge),
-                noise=np.nan if one.learned is None else one.learned.noise,
-                n_points=len(one.solved.expansion),
-                seconds=float(one.seconds),
-            )
-            for k, one in enumerate(members)
-        ]
-        used = np.flatnonzero(weights)
-        self.blend_ = Blend(
-            tuple(members[k].solved.expansion for k in used),
-            tuple(float(weights[k]) for k in used),
-        )
-        return np.tensordot(weights, held_out, axes=1)
 
     # --- fitted models ----------------------------------------------------------------------------
 
