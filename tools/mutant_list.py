@@ -622,21 +622,20 @@ MUTANTS: list[Mutant] = [
         "tabular/blending.py data/columns.py data/inputs.py _loops/matrices.py "
         "tabular/preparation.py tabular/target_scales.py tabular/spread.py",
         "unit/test_blending.py unit/test_inputs.py unit/test_matrices.py "
-        "unit/test_front_door_solving.py unit/test_front_door_values.py "
-        "unit/test_front_door_gradients.py",
+        "unit/test_tabular_solving.py unit/test_tabular_values.py "
+        "unit/test_tabular_gradients.py",
         {
-            "door-blend-equality": ("np.full(n_members, pull / n_members)", "np.zeros(n_members)"),
-            "door-link-doubt": ("+ doubt / n_classes", "+ 0.0"),
-            "door-link-slope": ("np.where(scores > self.floor, self.slope / np.maximum", "np.where(scores > self.floor, 1 / np.maximum"),
-            "door-merged-counts": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, np.ones(len(first))"),
-            "door-relative-weights": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, equal.totals"),
-            "door-ranks-choice": ("ranked if other < plain - _CLEARLY", "ranked if other > plain - "
-                                                                        "_CLEARLY"),
-            "door-ranks-own-half": ("np.cumsum(counts) - counts / 2", "np.cumsum(counts)"),
-            "door-ranks-slope": ("self.ranks * (rise - slopes[:, j])", "self.ranks * rise"),
-            "door-clipping": ("finite / np.hypot(1.0, finite)", "finite / np.hypot(1.0, finite / 2)"),
-            "door-log-density": ("slopes = slopes - np.log(Y + self.shift)", "slopes = slopes"),
-            "door-reach": ("level * (below[-1] + 1)", "level * below[-1]"),
+            "tabular-blend-equality": ("np.full(n_members, pull / n_members)", "np.zeros(n_members)"),
+            "tabular-link-doubt": ("+ doubt / n_classes", "+ 0.0"),
+            "tabular-link-slope": ("np.where(scores > self.floor, self.slope / np.maximum", "np.where(scores > self.floor, 1 / np.maximum"),
+            "tabular-merged-counts": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, np.ones(len(first))"),
+            "tabular-relative-weights": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, equal.totals"),
+            "tabular-ranks-choice": ("ranked if other < plain - _LEAST_GAIN", "ranked if other > plain - _LEAST_GAIN"),
+            "tabular-ranks-own-half": ("np.cumsum(counts) - counts / 2", "np.cumsum(counts)"),
+            "tabular-ranks-slope": ("self.ranks * (rise - slopes[:, j])", "self.ranks * rise"),
+            "tabular-clipping": ("finite / np.hypot(1.0, finite)", "finite / np.hypot(1.0, finite / 2)"),
+            "tabular-log-density": ("slopes = slopes - np.log(Y + self.shift)", "slopes = slopes"),
+            "tabular-reach": ("level * (below[-1] + 1)", "level * below[-1]"),
             "matrices-kept-share": ("float(alpha), columns, k, float(beta)", "float(alpha), columns, k, 1.0"),
             "matrices-transposed": ("_PLAIN if transposed else _TRANSPOSED", "_TRANSPOSED"),
         },
@@ -672,20 +671,13 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "tabular/base.py tabular/waves.py tabular/solving.py tabular/preparation.py",
-        "unit/test_front_door_repetitions.py",
+        "unit/test_tabular_repetitions.py",
         {
-            "copies-many-rows": (('X, target, weights, self._repetitions = merge_equal_rows(\n'
-'            X, target, weights, _LEAVE_ONE_OUT_ROWS\n'
-'        )'), 'pass'),
-            "tabular-sample-weights": ("present = np.flatnonzero(weights > 0)", "present = np.arange(len(weights))"),
-            "copies-waves": ("kept &= ~np.isin(keys, keys[numbers])", "kept[numbers] = False"),
-            "copies-ties-observations": ("return cls(Z[rows], rows, target.take(rows), counts, "
-                                         "observations), equal", "return cls(Z[rows], rows, "
-                                                                 "target.take(rows), counts, "
-                                                                 "None), equal"),
-            "copies-of-tables": (('solution, slopes = InverseSystem(gram, weights, ridge).solve(\n'
-'                problem.Y, problem.observations\n'
-'            )'), 'solution, slopes = InverseSystem(gram, weights, ridge).solve(problem.Y, problem.counts)'),
+            "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data", "data"),
+            "tabular-sample-weights": ("present = np.flatnonzero(self.weights > 0)", "present = np.arange(len(self))"),
+            "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
+            "copies-ties-observations": ("target.take(rows), counts, None, observations, rows)", "target.take(rows), counts, None, None, rows)"),
+            "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
         },
     ),
     *_group(
@@ -780,17 +772,17 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tabular models ----------------------------------------------------------------------
     *_group(
-        "tabular/solving.py tabular/waves.py tabular/families.py",
-        "unit/test_front_door_solving.py",
+        "tabular/solving.py tabular/waves.py models/exact.py",
+        "unit/test_tabular_solving.py",
         {
             "tabular-linear-part": (
-                "(learned.linear / Z.shape[1]).astype",
-                "learned.linear.astype",
+                "kernel_matrix(learned.prior, learned.linear / Z.shape[1],",
+                "kernel_matrix(learned.prior, learned.linear,",
             ),
             "tabular-ridge-direction": ("0, 1 if slope < 0 else -1", "0, 1 if slope > 0 else -1"),
             "tabular-iterated-intercept": (
-                "moved = own[:-1].sum(axis=1) / own[-1].sum()",
-                "moved = own[:-1].sum(axis=1) / len(Y)",
+                "shift = own[:-1].sum(axis=1) / own[-1].sum()",
+                "shift = own[:-1].sum(axis=1) / len(targets)",
             ),
             "tabular-waves-slope": ("return shares * (slopes - mean)", "return shares * slopes"),
             "tabular-waves-excluded": (
@@ -801,7 +793,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "tabular/regressor.py tabular/target_scales.py tabular/base.py",
-        "unit/test_front_door_values.py unit/test_front_door_gradients.py",
+        "unit/test_tabular_values.py unit/test_tabular_gradients.py",
         {
             "tabular-mean-on-scale": (
                 "else _around(scale, center, spread, sizes).mean(axis=0)",
@@ -814,14 +806,14 @@ MUTANTS: list[Mutant] = [
                 "return z",
             ),
             "tabular-rank-sides": (
-                "slopes(X, side)[:, None] / len(sides)",
-                "slopes(X, side)[:, None]",
+                "of_inputs[:, None] / len(sides)",
+                "of_inputs[:, None]",
             ),
         },
     ),
     *_group(
         "tabular/classifier.py",
-        "unit/test_front_door_decisions.py unit/test_front_door_tables.py",
+        "unit/test_tabular_decisions.py unit/test_tabular_tables.py",
         {
             "tabular-log-odds": (
                 "return logs[:, 1] - logs[:, 0]",
@@ -831,13 +823,13 @@ MUTANTS: list[Mutant] = [
                 "np.column_stack([1 - scores, scores])",
                 "np.column_stack([scores, 1 - scores])",
             ),
-            "tabular-link-costs": ('_class_scores(scores), prepared.target.codes[held], problem.weights[held]', '_class_scores(scores), prepared.target.codes[held], problem.counts[held]'),
+            "tabular-link-costs": ("evaluation.target.codes, evaluation.row_weights", "evaluation.target.codes, evaluation.row_counts"),
         },
     ),
     *_group(
-        "tabular/effects.py tabular/base.py tabular/members.py tabular/families.py "
+        "tabular/effects.py tabular/fitting.py tabular/members.py "
         "tabular/trees.py tabular/spread.py tabular/regressor.py",
-        "unit/test_tabular_members.py unit/test_front_door_answers.py",
+        "unit/test_tabular_members.py unit/test_tabular_answers.py",
         {
             "tabular-deviation-unit": (
                 "return self.target_scale_.unit * sizes * self.spread_.root",
@@ -858,10 +850,10 @@ MUTANTS: list[Mutant] = [
             "tabular-member-error": ("/ (total if total > 0 else 1.0)", "/ 1.0"),
             "tabular-family-number": ("{names[:k].count(name) + 1}", "{names[:k].count(name)}"),
             "tabular-trees-held-out": (
-                "problem.take(np.arange(n_rows - n_held)), labels",
-                "problem, labels",
+                "data.take(np.arange(n_rows - n_held)), seed",
+                "data, seed",
             ),
-            "tabular-trees-weights": ("codes, sample_weight=problem.weights)", "codes)"),
+            "tabular-trees-weights": ("codes, sample_weight=weights)", "codes)"),
             "tabular-spread-held-out": (
                 "log_sizes[rows] = solved.held_out",
                 "log_sizes[rows] += 0.0",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from export_samples import assert_says_the_same
-from front_door_samples import QUICK
+from tabular_samples import QUICK
 from sklearn.datasets import load_iris
 
 from bochner import FourierBoostingRegressor, Laplace, OperatorRidgeClassifier, SpectralRegressor

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 from export_samples import TOLERANCES, assert_close, assert_says_the_same, both_dtypes, run
-from front_door_samples import QUICK, regression, table
+from tabular_samples import QUICK, regression, table
 from selection import long_except
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer

@@ -18,8 +18,8 @@ from table_samples import quick_models
 
 import bochner
 from bochner import cli
+from bochner.data.tables import FRAME_BLOCK
 from bochner.tables.read import pieces as pieces_module
-from bochner.tabular.reader import FRAME_BLOCK
 
 
 def run(capsys, *arguments):

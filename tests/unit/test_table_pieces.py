@@ -15,10 +15,10 @@ import messy_samples as messy
 from selection import long_except
 
 from bochner import load_table
+from bochner.data.tables import FRAME_BLOCK
 from bochner.tables import ColumnReader
 from bochner.tables.read import pieces
 from bochner.tables.read.reading import read_file, read_pieces
-from bochner.tabular.reader import FRAME_BLOCK
 
 N, ALL = 60, 50_000
 

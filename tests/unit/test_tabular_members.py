@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
-from front_door_samples import LEARNED, QUICK, problem, regression
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
+from tabular_samples import LEARNED, QUICK, prepared_values, problem, regression
 
 from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
+from bochner.data import LocalRows
+from bochner.data.targets import Labels
 from bochner.learners.evidence import LearnedPrior
-from bochner.tabular.families import family_names
+from bochner.tabular.fitting import family_names
 from bochner.tabular.members import Blend
-from bochner.tabular.solving import Problem, solve_leaving_out
+from bochner.tabular.preparation import PreparedData
+from bochner.tabular.solving import solve_leaving_out
 from bochner.tabular.spread import Spread
 from bochner.tabular.trees import TreeMember, cross_fitted_trees
 
@@ -53,9 +56,9 @@ def test_main_effects_are_those_of_the_anova_member_times_its_weight():
 
 def test_trees_predict_held_out_rows_without_having_seen_them():
     parts = problem(80, weighted=True)
-    _, held_out = cross_fitted_trees(parts, 20, labels=False, rng=np.random.default_rng(3))
+    held_out = cross_fitted_trees(parts, 20, rng=np.random.default_rng(3)).held_out
     seed = int(np.random.default_rng(3).integers(2**31))
-    others = TreeMember.fitted(parts.take(np.arange(60)), labels=False, seed=seed)
+    others = TreeMember.fitted(parts.take(np.arange(60)), seed)
     np.testing.assert_array_equal(held_out, others.evaluate(parts.Z[60:]))
 
 
@@ -63,8 +66,8 @@ def test_trees_of_labels_are_those_of_scikit_learn_with_weights():
     rng = np.random.default_rng(0)
     Z, weights = rng.normal(size=(200, 2)), rng.integers(1, 9, size=200).astype(float)
     codes = (Z[:, 0] + rng.normal(size=200) > 0).astype(int)
-    parts = Problem(Z, codes[:, None].astype(float), weights, np.ones(200))
-    grown = TreeMember.fitted(parts, labels=True, seed=0)
+    parts = PreparedData(LocalRows(Z), Labels(np.arange(2), codes), weights)
+    grown = TreeMember.fitted(parts, seed=0)
     expected = HistGradientBoostingClassifier(random_state=0).fit(Z, codes, sample_weight=weights)
     np.testing.assert_allclose(grown.evaluate(Z)[:, 0], expected.predict_proba(Z)[:, 1])
 
@@ -85,7 +88,7 @@ def test_residuals_are_divided_by_sizes_of_fits_without_their_row():
     typical = np.sqrt(np.mean(residuals**2))
     logs = np.log(np.maximum(np.abs(residuals), 0.01 * typical))
     noisy = LearnedPrior(LEARNED.prior, 10.0, LEARNED.linear, 0.0, 0)
-    left_out = solve_leaving_out(Problem(Z, logs, np.ones(300), np.ones(300)), noisy, 6).held_out
+    left_out = solve_leaving_out(prepared_values(Z, logs), noisy, 6).held_out
     np.testing.assert_allclose(spread.scores, residuals / np.exp(left_out))
 
 

@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK
+from tabular_samples import QUICK
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor, TableInputs
+from bochner.data import tables
 from bochner.data.unfamiliar import UnfamiliarCells, collect_unfamiliar
-from bochner.tabular import reader as door
 
 pd = pytest.importorskip("pandas")
 SETTINGS = {"priors": Laplace(), "evidence": QUICK, "random_state": 0}
@@ -67,7 +67,7 @@ CALLS = [
 def test_one_call_gives_one_warning_however_many_blocks_there_are(
     model, answer, keywords, request, monkeypatch
 ):
-    monkeypatch.setattr(door, "FRAME_BLOCK", 16)
+    monkeypatch.setattr(tables, "FRAME_BLOCK", 16)
     answer = getattr(request.getfixturevalue(model), answer)
     frame, _ = table()
     assert said(answer, frame, **keywords) == []

@@ -1,4 +1,4 @@
-"""The estimators most people use: a table and a target, nothing to tune."""
+"""Models of tables that need no tuning: SpectralClassifier and SpectralRegressor."""
 
 from .classifier import SpectralClassifier
 from .effects import TableEffects

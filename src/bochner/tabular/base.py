@@ -1,12 +1,13 @@
-"""What SpectralClassifier and SpectralRegressor share: rows at the door, priors learned one after
-the other, members blended.
-"""
+"""SpectralModel: exact kernel machines with learned priors, blended into one model of a table."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import wraps
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
@@ -14,56 +15,97 @@ from sklearn.base import is_classifier
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_count, check_flag, refuse_class
-from .._estimator import CallbackSupportMixin, FitTasks, NestedDefaults
-from .._loops.threads import thread_count
-from ..data import RemoteTable
-from ..data.columns import is_frame
+from .._checks import as_generator, check_count, check_flag, refuse_class
+from .._estimator import Estimator, FitTasks, restore_on_failure, with_callbacks
+from .._loops.threads import at_most_threads
+from ..data.checks import check_weights
 from ..data.inputs import TableInputs
-from ..data.repetitions import held_out_size
-from ..data.targets import Target
+from ..data.tables import open_table
 from ..learners.evidence import Evidence, LearnedPrior
 from ..priors import SpectralPrior
-from .blending import blend_weights
-from .effects import column_importances, table_effects
-from .families import checked_priors, each_family, family_names
-from .members import LEAST_WEIGHT, Blend, Member, Members
+from . import fitting
+from .effects import TableEffects, column_importances, table_effects
+from .members import Blend, Members
 from .notebook import model_html, quick_importances
-from .parameters import on_n_jobs
-from .preparation import (
-    Prepared,
-    all_prepared,
-    merge_equal_rows,
-    repetition_note,
-    select_rows,
-    with_ranks_where_better,
-)
-from .reader import TableDoor
-from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
-from .trees import TreeMember, cross_fitted_trees
-from .waves import Stream, solve_descending
+from .preparation import PreparedData, TableData, prepare_columns
 
-# Up to here the inverse of the kernel matrix is a matter of seconds, and with it exact
-# leave-one-out scores.
-_LEAVE_ONE_OUT_ROWS = 3500
-# Kernel matrices of several families are made at once while one is not larger than this.
-_TOGETHER_BYTES = 2**29
-# How priors are learned: labels of many rows from more of them, which pays for labels alone, and is
-# quick in float32.
+# Default evidence, and that for labels of many rows: more rows pay for labels only.
 _USUAL = Evidence(standardize=False)
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
-# Rows that importances are averaged over.
+# Rows over which importances are averaged.
 _IMPORTANCE_ROWS = 256
 
+PARAMETERS = """
+    priors : prior or sequence of priors, default=None
+        Families of priors, of those that ``Evidence`` can learn. None is (Anova(), Laplace(),
+        Gaussian()).
+    evidence : Evidence, default=None
+        Learner of the priors. None is ``Evidence(standardize=False)``, for labels of more than 1000
+        rows with n_rows=700, n_iterations=15 and n_refining_rows=2000.
+    categorical_features : "from_dtype" or list of columns, default="from_dtype"
+        "from_dtype": columns of text, categories and objects of a frame are categorical. A list of
+        names, positions or booleans adds columns to these; for an array it lists all categorical
+        columns.
+    trees : bool, default=False
+        If True, histogram trees of scikit-learn are a member of the blend, too. Their held-out
+        scores are cross-fitted in five folds up to 3500 rows. Such a model has no
+        ``input_gradient``.
+    max_exact_rows : int, default=15000
+        Largest number of rows for which kernels are exact; their matrix needs 4 n² bytes. For more
+        rows, kernels are exact on a sample of this size, and 1024 waves of each learned prior are
+        fitted to all rows by gradient descent. The prepared columns of all rows are kept in memory
+        up to 256 MiB, otherwise in a temporary file. A Dask array or frame is loaded into memory up
+        to this number of rows; otherwise only the sample, up to 2500 held-out rows and 10 000 rows
+        for the start of each descent are.
+    n_jobs : int, default=None
+        Largest number of threads of ``fit`` and of predictions. −1 uses all cores, None as many
+        threads as BLAS may use.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines samples, held-out rows and folds."""
 
-class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
-    """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier``
-    and ``SpectralRegressor``.
-    """
 
-    _defaults: ClassVar = {"evidence": _USUAL}  # what ``evidence__n_rows`` and the like start from
-    _ridge_steps: int  # half decades that a ridge may lie from the noise that the evidence found
-    _repetitions: str = ""  # how equal rows were treated, as the end of a sentence
+ATTRIBUTES = """
+    members_ : Members
+        Learned prior, weight, held-out error and fitting time of each member; prints as a table.
+    inputs_ : TableInputs
+        The fitted encoder of columns.
+    path_ : str
+        A sentence on how the rows were solved, and why.
+    feature_importances_ : array of shape (n_features_in_,)
+        The importance of each column.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : array of shape (n_features_in_,)
+        The names of the columns, if X is a frame."""
+
+
+def limit_threads(method: Callable) -> Callable:
+    """Run a method with at most ``n_jobs`` threads."""
+
+    @wraps(method)
+    def limited(self, *arguments, **keywords):
+        n_jobs = self.n_jobs
+        whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+        if n_jobs is not None and not (whole and (n_jobs >= 1 or n_jobs == -1)):
+            raise ValueError(
+                "n_jobs must be a number of threads, −1 for all cores or None for as many as BLAS "
+                f"may use, got {n_jobs!r}. Write e.g. n_jobs=2."
+            )
+        with at_most_threads(n_jobs):
+            return method(self, *arguments, **keywords)
+
+    return limited
+
+
+class SpectralModel(Estimator):
+    """Base class of ``SpectralClassifier`` and ``SpectralRegressor``."""
+
+    _defaults: ClassVar = {"evidence": _USUAL}
+    _ridge_steps: int  # half decades between the noise of the evidence and the ridge at most
+    _prepared_parts: str  # name of the first task of a fit
+
+    inputs_: TableInputs
+    blend_: Blend
 
     def __init__(
         self,
@@ -86,6 +128,38 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
 
     # --- fitting ----------------------------------------------------------------------------------
 
+    @restore_on_failure
+    @with_callbacks
+    @limit_threads
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Equal rows count as copies of one observation, unless the same inputs occur with different
+        outcomes; see the user guide on weights and repeated rows.
+
+        Parameters
+        ----------
+        X : frame, array, sparse matrix, memory map, or Dask collection of shape (n_rows, n_columns)
+            The table. Missing values are allowed.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The labels of a classifier, or the values of a regressor.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights of the rows. They are relative: multiplying all of them by a constant changes
+            nothing.
+
+        Returns
+        -------
+        self
+        """
+        priors, rng = self._check_parameters(), as_generator(self.random_state)
+        data = self._read(X, y, sample_weight)
+        n_stages = 3 if len(data) > self.max_exact_rows else 2
+        tasks = FitTasks(self, 1 + n_stages * len(priors) + self.trees + 1, X, y)
+        self._fit(data, priors, rng, tasks)
+        tasks.finished("blending", dict)
+        tasks.close(dict)
+        return self
+
     def _check_parameters(self):
         check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
         refuse_class(self.evidence, "evidence")
@@ -94,93 +168,124 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
                 f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}."
             )
         check_flag(self.trees, "trees")
-        return checked_priors(self.priors)
+        return fitting.check_priors(self.priors)
 
-    def _without_repetitions(self, X, target, weights):
-        """Merge equal rows if there are too many rows in memory for exact kernels; others are
-        merged by ``_prepared``.
-        """
-        self._repetitions = ""
-        if isinstance(X, RemoteTable) or X.shape[0] <= self.max_exact_rows:
-            return X, target, weights
-        X, target, weights, self._repetitions = merge_equal_rows(
-            X, target, weights, _LEAVE_ONE_OUT_ROWS
-        )
-        return X, target, weights
+    def _read(self, X, y, sample_weight) -> Any:
+        """Return the rows that have a weight; too many for exact kernels have their copies merged.
 
-    def _prepared(self, X, target, weights, rng) -> Prepared:
-        """Fit the preparation of columns, and prepare all rows, or a sample if there are too many
-        for exact kernels.
+        Rows without weight stay in a table on Dask.
         """
-        many = X.shape[0] > self.max_exact_rows
-        rows = np.arange(X.shape[0])
-        if many:
-            present = np.flatnonzero(weights > 0)
-            n_rows = len(present)
-            n_drawn = min(self.max_exact_rows + held_out_size(n_rows, 4), n_rows)
-            rows = present[np.sort(rng.choice(n_rows, n_drawn, replace=False))]
-            X, target, weights = select_rows(X, rows), target.take(rows), weights[rows]
-        inputs = TableInputs(self.categorical_features).fit(X, sample_weight=weights)
-        prepared, equal = Prepared.of(
-            inputs.transform(X), target, weights, 0 if many else _LEAVE_ONE_OUT_ROWS
+        table, refusal = open_table(self, X, reset=True), None
+        if self.trees:
+            refusal = ValueError(
+                f"trees=True needs all rows in memory, but X has {table.shape[0]} on a cluster, "
+                f"more than max_exact_rows={self.max_exact_rows}. Write trees=False, or give "
+                "X.compute()."
+            )
+        table = table.in_memory(self.max_exact_rows, refusal)
+        n_rows = table.shape[0]
+        if n_rows < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}."
+            )
+        weights = check_weights(sample_weight, n_rows)
+        weights = np.ones(n_rows) if weights is None else weights
+        kept = table.rows_to_read(weights)
+        target = self._read_target(y, n_rows, kept, weights[kept])
+        data = TableData(table.select(kept), target, weights[kept])
+        return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data
+
+    def _is_large(self, data):
+        """Return True if there are too many rows for exact kernels."""
+        return len(data) > self.max_exact_rows
+
+    def _fit(self, data, priors, rng, tasks):  # type: ignore[override]
+        """Prepare the columns, learn a prior for each family, solve the members, and blend them."""
+        for _ in tasks.each("preparing", [self._prepared_parts]):
+            preparation = self._prepare_columns(data, rng)
+            prepared, costs = preparation.data, self._costs(data)
+            rows = self._learning_rows(len(prepared), len(priors), rng)
+            begun = time.perf_counter()
+            first = self._choose_scale(priors[0], prepared, rows[0], data)
+            seconds = time.perf_counter() - begun
+        prepared = replace(prepared, target=self._scaled(prepared.target)).with_costs(costs)
+        families = self._learn_priors(priors, prepared, rows, tasks, first, seconds)
+        all_rows = self._all_rows(data, costs) if self._is_large(data) else None
+        split = fitting.choose_split(prepared, all_rows, rng)
+        members = fitting.solve_families(
+            families, split, self._ridge_steps, rng, tasks, refit=all_rows is None
         )
-        self._repetitions = self._repetitions or repetition_note(equal)
-        self._has_ties = equal.are_ties
-        X = select_rows(X, prepared.rows)
-        self.inputs_ = with_ranks_where_better(
-            inputs, X, prepared.Z, prepared.target, prepared.counts, rng
+        if all_rows is not None:
+            all_rows = all_rows.without(
+                split.evaluation.numbers, and_equal=not preparation.are_ties
+            )
+            members += fitting.solve_all_rows(members, all_rows, split.evaluation, rng, tasks)
+        if self.trees:
+            members += fitting.grow_trees(split, all_rows, rng, tasks)
+        path = fitting.path_sentence(split, all_rows, self.max_exact_rows)
+        self.path_ = path + preparation.note
+        step = max(1, len(split.data) // _IMPORTANCE_ROWS)
+        self._importance_rows = split.data.Z[::step][:_IMPORTANCE_ROWS]
+        blended = fitting.blend_members(members, split.evaluation)
+        self.blend_, self._reports = blended.blend, blended.reports
+        self._fit_link(blended.held_out, split.evaluation, members, rng)
+
+    def _prepare_columns(self, data, rng):
+        inputs = TableInputs(self.categorical_features)
+        preparation = prepare_columns(
+            inputs, data, self.max_exact_rows, fitting.LEAVE_ONE_OUT_ROWS, rng
         )
-        self.n_features_in_ = inputs.n_features_in_
-        names = vars(inputs).get(
-            "feature_names_in_"
-        )  # only where the columns of a frame are called by text
+        self.inputs_ = preparation.inputs
+        self.n_features_in_ = self.inputs_.n_features_in_
+        names = vars(self.inputs_).get("feature_names_in_")
         if names is not None:
             self.feature_names_in_ = names
-        Z = prepared.Z if self.inputs_ is inputs else self.inputs_.transform(X)
-        return replace(prepared, Z=Z, rows=rows[prepared.rows])
+        return preparation
 
-    def _stream(self, X, Y, weights):
-        """All rows, their columns prepared, for passes over them; None where ``_prepared`` has
-        taken them all.
-        """
-        if X.shape[0] <= self.max_exact_rows:
-            return None
-        kept = weights > 0
-        return Stream(all_prepared(self.inputs_, X), Y, kept, weights / weights[kept].mean())
+    # Steps that differ between labels and values.
+
+    def _read_target(self, y, n_rows, kept, weights):
+        """Validate y, and return the target of the rows ``kept``, which have these weights."""
+        raise NotImplementedError
+
+    def _costs(self, data):
+        """Return the weights of the classes for each row of the table, or None."""
+
+    def _choose_scale(self, prior, prepared, rows, data) -> LearnedPrior | None:
+        """Choose the scale of the target; return the first prior if that was learned for it."""
+
+    def _scaled(self, target):
+        """Return the target on the scale of the fit."""
+        return target
+
+    def _fit_link(self, held_out, evaluation, members, rng):
+        """Fit the link from the blend to predictions by its scores of held-out rows."""
+        raise NotImplementedError
+
+    def _effects_scale(self):
+        """Return unit and center of the outputs, and True if there is no axis of outputs."""
+        raise NotImplementedError
+
+    def _slopes(self, Z, side):
+        """Return one-sided ∂ outputs / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
+        raise NotImplementedError
+
+    def _as_given(self, outputs):
+        """Return (n_samples, n_outputs, ...) in the shape of y."""
+        return outputs
+
+    # Steps that they share.
 
     def _evidence(self, n_rows):
-        """The user's, or what is usual for so many rows: labels are learned from more of them."""
+        """Return the parameter ``evidence``, or its default for this number of rows."""
         if self.evidence is not None:
             return self.evidence
         return _FOR_MANY_LABELS if is_classifier(self) and n_rows > _USUAL.n_rows else _USUAL
 
-    def _learn(
-        self, prior: SpectralPrior, problem: Problem, target: Target, seed: int = 0
-    ) -> LearnedPrior:
-        n_columns = problem.Z.shape[1]
-        if len(problem.Y) < 2 or not np.any(
-            np.ptp(problem.Y, axis=0) > 0
-        ):  # a constant: nothing to learn from
-            prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
-            return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-        evidence, rng = self._evidence(len(problem.Y)), np.random.default_rng(seed)
-        return evidence.learn(prior, problem.Z, target, rng, problem.counts)
-
-    def _learn_families(self, priors, problem, target, rows, tasks, first=None):
-        """What each family learned from its rows, on threads of their own, and its seconds;
-        ``first`` is known already where given.
-        """
-
-        def learn(k):
-            if k == 0 and first is not None:
-                return first
-            return self._learn(priors[k], problem.take(rows[k]), target.take(rows[k]), k)
-
-        return each_family(learn, tasks.each("learning", family_names(priors)), len(priors))
-
     def _learning_rows(self, n_rows, n_families, rng):
-        """The rows that each family learns from; of many each has its own: what chance brings in is
-        then averaged by the blend.
+        """Return the rows that each family learns from.
+
+        Families have different samples of many rows: the blend averages over their randomness.
         """
         evidence = self._evidence(n_rows)
         most = max(evidence.n_rows, evidence.n_refining_rows)
@@ -188,167 +293,144 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             return [np.arange(n_rows)] * n_families
         return [np.sort(rng.choice(n_rows, most, replace=False)) for _ in range(n_families)]
 
-    def _tasks(self, priors, n_rows, X, y):
-        """For callbacks, X and y as given: columns; each family is learned, solved and, of many
-        rows, descends over them; trees; the blend.
-        """
-        return FitTasks(
-            self,
-            1 + (3 if n_rows > self.max_exact_rows else 2) * len(priors) + self.trees + 1,
-            X,
-            y,
-        )
+    def _learn(self, prior: SpectralPrior, data: PreparedData, seed: int = 0) -> LearnedPrior:
+        n_columns, Y = data.Z.shape[1], data.outputs
+        if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
+            prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
+            return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
+        evidence, rng = self._evidence(len(Y)), np.random.default_rng(seed)
+        return evidence.learn(prior, data.Z, data.target, rng, data.row_counts)
 
-    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng, tasks):
-        """Solve and blend: the fitted ``blend_``; returns held-out scores of the blend, and which
-        of the rows they are for.
+    def _learn_priors(self, priors, data, rows, tasks, first, seconds) -> list[fitting.Family]:
+        """Learn each family from its rows; ``first`` is already learned, in ``seconds``."""
 
-        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.
-        Of families that a callback has stopped before there is nothing in the blend.
-        """
-        n_rows = len(problem.Z)
-        exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
-        n_held = (
-            n_rows
-            if exact
-            else held_out_size(n_rows if stream is None else int(stream.kept.sum()), 4)
-        )
-        n_held = (
-            n_held if exact else min(n_held, n_rows // 2)
-        )  # a sample with many copies has fewer rows
-        order = np.arange(n_rows) if exact else rng.permutation(n_rows)
-        problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
-        names, generators = family_names(priors)[: len(learned)], rng.spawn(len(learned))
+        def learn(k):
+            if k == 0 and first is not None:
+                return first
+            return self._learn(priors[k], data.take(rows[k]), k)
 
-        def solve(k):
-            if exact:
-                return solve_leaving_out(problem, learned[k], self._ridge_steps)
-            return solve_holding_out(
-                problem, learned[k], self._ridge_steps, n_held, generators[k], stream is None
-            )
-
-        # Several matrices at once, unless there are threads for more than that, or they would fill
-        # the memory.
-        together = thread_count() <= len(learned) and 4 * n_rows**2 <= _TOGETHER_BYTES
-        solved, more_seconds = each_family(
-            solve, tasks.each("solving", names), len(learned), together
-        )
-        seconds = [before + after for before, after in zip(seconds, more_seconds)]
-        names, members = names[: len(solved)], list(learned[: len(solved)])
-        self.path_ = (
-            f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is "
-            "leave-one-out"
-            if exact
-            else f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out "
-            "to choose and to blend, then all fitted"
-        )
-        if stream is not None:
-            stream = stream.without(rows[order[n_rows - n_held :]], and_equal=not self._has_ties)
-            for k in tasks.each("passing over all rows", names):
-                begun = time.perf_counter()
-                solved.append(solve_descending(stream, learned[k], is_classifier(self), judge, rng))
-                seconds.append(time.perf_counter() - begun)
-            passed = len(solved) - len(names)
-            members, names = (
-                members + members[:passed],
-                names + [f"{name} waves" for name in names[:passed]],
-            )
-            self.path_ = (
-                f"many rows: {len(stream.rows)} are more than "
-                f"max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
-                f"{n_rows - n_held}, and waves of the same priors descend over all rows; {n_held} "
-                "were held out to choose and to blend"
-            )
-        for _ in tasks.each("growing", ["trees"] if self.trees else []):
-            begun = time.perf_counter()
-            if stream is None:
-                grown, held_out = cross_fitted_trees(
-                    problem, None if exact else n_held, is_classifier(self), rng
-                )
-            else:
-                grown = TreeMember.fitted(
-                    stream.problem(), is_classifier(self), int(rng.integers(2**31))
-                )
-                held_out = grown.evaluate(judge.Z)
-            solved.append(Solved(grown, held_out, np.nan))
-            seconds.append(time.perf_counter() - begun)
-            members, names = [*members, None], [*names, "trees"]
-        self.path_ += self._repetitions
-        self._some_rows = problem.Z[:: max(1, n_rows // _IMPORTANCE_ROWS)][:_IMPORTANCE_ROWS]
-        return self._blended(names, members, solved, judge, seconds), order[n_rows - n_held :]
-
-    def _blended(self, names, learned, solved, judge, seconds):
-        """Weights from held-out scores of the rows ``judge``; returns the held-out scores of the
-        blend.
-        """
-        held_out = np.stack([one.held_out for one in solved])
-        weights = blend_weights(held_out, judge.Y, judge.weights)
-        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-        weights /= weights.sum()
-        total = np.average(
-            np.sum((judge.Y - np.average(judge.Y, axis=0, weights=judge.weights)) ** 2, axis=1),
-            weights=judge.weights,
-        )
-        self._reports = [
-            Member(
-                name=name,
-                prior=None if learned[k] is None else learned[k].prior,
-                weight=float(weights[k]),
-                held_out_error=float(
-                    np.average(np.sum((judge.Y - held_out[k]) ** 2, axis=1), weights=judge.weights)
-                    / (total if total > 0 else 1.0)
-                ),
-                ridge=float(solved[k].ridge),
-                noise=np.nan if learned[k] is None else learned[k].noise,
-                n_points=len(solved[k].expansion),
-                seconds=float(seconds[k]),
-            )
-            for k, name in enumerate(names)
+        names = fitting.family_names(priors)
+        outcomes = fitting.each_family(learn, tasks.each("learning", names), len(priors))
+        return [
+            fitting.Family(names[k], outcome.result, outcome.seconds + (seconds if k == 0 else 0.0))
+            for k, outcome in enumerate(outcomes)
         ]
-        used = np.flatnonzero(weights)
-        self.blend_ = Blend(
-            tuple(solved[k].expansion for k in used), tuple(float(weights[k]) for k in used)
-        )
-        return np.tensordot(weights, held_out, axes=1)
 
-    # --- what a fitted model says -----------------------------------------------------------------
+    def _all_rows(self, data, costs) -> PreparedData:
+        """Return all rows with prepared columns, in memory, in a temporary file or on Dask."""
+        weights = data.weights if costs is None else data.weights * costs
+        rows = data.table.prepared(self.inputs_)
+        target = self._scaled(data.target)
+        return PreparedData(rows, target, weights / weights[weights > 0].mean())
+
+    # --- fitted models ----------------------------------------------------------------------------
+
+    def _map_rows(self, X, function, n_columns):
+        """Return ``function(prepared rows)``, (n_samples, n_columns), block by block."""
+        check_is_fitted(self)
+        return open_table(self, X).map_prepared(self.inputs_, function, n_columns)
+
+    def _table_in_memory(self, X):
+        check_is_fitted(self)
+        refusal = TypeError(
+            "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, "
+            "e.g. X.head() or X[:1000].compute()."
+        )
+        return open_table(self, X).in_memory(-1, refusal)
 
     @property
     def members_(self) -> Members:
-        """What each member learned, its weight in the blend, its held-out error and its time;
-        prints as a table.
-        """
+        """Members of the blend: learned prior, weight, held-out error and fitting time of each."""
         check_is_fitted(self)
         return Members(self._reports)
 
     @property
-    @on_n_jobs
+    @limit_threads
     def feature_importances_(self) -> np.ndarray:
-        """One number for each column of the table, of sum one: how much the scores change when only
-        that column does.
+        """Importance of each column of the table, (n_features_in_,); their sum is one.
 
-        S_j = mean_i ½ ‖f(x_i) − f(x_i with column j taken from another row)‖², divided by Σ_j S_j:
-        Jansen's estimate of the total effect of a column, over up to 256 evenly spread training
-        rows; the other row is half of them further on.
+        The importance of column j is S_j = mean_i ½ ‖f(x_i) − f(x_i with column j of another
+        row)‖², divided by Σ_j S_j. This is Jansen's estimate of the total effect of a column, over
+        up to 256 evenly spread training rows; the other row is half of them further on.
         """
         check_is_fitted(self)
-        return column_importances(self.blend_, self.inputs_, self._some_rows)
+        return column_importances(self.blend_, self.inputs_, self._importance_rows)
+
+    @limit_threads
+    def effects(self, X: Any, max_order: int = 2) -> TableEffects:
+        """Split scores or predictions exactly into effects of columns, of pairs, and the rest.
+
+        The effects are those of the Anova member times its weight, or of the Laplace member if the
+        Anova member has no weight. The contributions of all other members are part of the rest. A
+        classifier splits ``scores``, a regressor its predictions; if ``target_scale_`` is
+        logarithmic, these are on its scale, log(y + shift) or asinh((y − shift) / width).
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows in memory.
+        max_order : {1, 2}, default=2
+            With 1, effects of pairs are part of the rest.
+
+        Returns
+        -------
+        TableEffects
+            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
+            where the score of the second class is split.
+        """
+        Z = self._table_in_memory(X).transform(self.inputs_)
+        unit, center, has_one_output = self._effects_scale()
+        effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
+        return effects.first_output() if has_one_output else effects
+
+    @limit_threads
+    def input_gradient(self, X: Any) -> np.ndarray:
+        """Return the derivatives of ``predict_proba`` or ``predict`` in the columns of the table.
+
+        They are per unit of a column: per day for dates, and booleans count as zero and one.
+        Laplace kernels and ranks have a kink at every training value: the result there is the mean
+        of both one-sided derivatives. The derivative is NaN for categories and missing numbers, and
+        zero for columns that were constant in training.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows in memory.
+
+        Returns
+        -------
+        array of shape (n_samples, n_outputs, n_columns)
+            For one-dimensional y of a regressor (n_samples, n_columns).
+        """
+        table = self._table_in_memory(X)
+        Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
+        # If kernels and ranks have a kink at the same place, the mean of products is not the
+        # product of means: the chain rule holds from each side.
+        sides = (-1, 1) if self.inputs_.ranks > 0 else (0,)
+        gradient: Any = 0.0
+        for side in sides:
+            of_prepared = self._slopes(Z, side)
+            one_sided = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
+            one_sided[:, :, numbers] = of_prepared[:, :, : len(numbers)]
+            of_inputs = self.inputs_.slopes(table.source, side)
+            gradient = gradient + one_sided * of_inputs[:, None] / len(sides)
+        return self._as_given(gradient)
 
     def _repr_html_inner(self):
         return self._html_repr()
 
     def _html_repr(self):
-        """scikit-learn's diagram, under it what was learned."""
+        """Return scikit-learn's diagram, followed by the members of a fitted model."""
         return estimator_html_repr(self) + (self._learned_html() if hasattr(self, "blend_") else "")
 
-    @on_n_jobs
+    @limit_threads
     def _learned_html(self):
-        importances = quick_importances(self.blend_, self.inputs_, self._some_rows)
+        importances = quick_importances(self.blend_, self.inputs_, self._importance_rows)
         prepared = self.inputs_.get_feature_names_out()
         return model_html(self.members_, self.path_, importances, self.inputs_.names_, prepared)
 
     def _repr_mimebundle_(self, **kwargs):
-        """For notebooks; where there is no HTML, the members as a plain table."""
+        """Return HTML and, for notebooks without HTML, the members as a plain table."""
         shown = {"text/plain": repr(self)}
         if hasattr(self, "blend_"):
             shown["text/plain"] += f"\n\n{self.members_!r}\n\n{self.path_}"
@@ -356,33 +438,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             shown["text/html"] = self._html_repr()
         return shown
 
-    def _effects(self, X, max_order, unit, center):
-        return table_effects(
-            self.blend_, self.inputs_, self._prepared_for_looks(X), max_order, unit, center
-        )
-
-    def _input_gradient(self, X, slopes):
-        """Return ∂ outputs / ∂ columns of the table, (n_samples, n_outputs, n_features_in).
-
-        ``slopes(Z, side)`` are derivatives in prepared columns. The chain rule holds from each
-        side: where kernels and ranks have their kinks together, the mean of products is not the
-        product of means. Categories have no derivative, and neither has the indicator of a missing
-        number.
-        """
-        Z = self._prepared_for_looks(X)
-        X = X if is_frame(X) else self._checked_rows(X, reset=False)
-        numbers = self.inputs_.numbers_
-        sides = (-1, 1) if self.inputs_.ranks > 0 else (0,)
-        gradient: Any = 0.0
-        for side in sides:
-            of_prepared = slopes(Z, side)
-            one_sided = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
-            one_sided[:, :, numbers] = of_prepared[:, :, : len(numbers)]
-            gradient = gradient + one_sided * self.inputs_.slopes(X, side)[:, None] / len(sides)
-        return gradient
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         return tags

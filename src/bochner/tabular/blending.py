@@ -1,6 +1,4 @@
-"""Several models as one: weights from held-out scores, and probabilities from scores of least
-squares.
-"""
+"""Weights of a blend from held-out scores, and probabilities from least-squares scores."""
 
 from __future__ import annotations
 
@@ -10,27 +8,28 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, softmax
 
-# How strongly weights are drawn to equal ones, in rows' worth of the best member's error: held-out
-# scores of a few hundred rows cannot tell members apart that differ by a percent.
+# Penalty for unequal weights, as a number of rows with the error of the best member: held-out
+# scores of a few hundred rows cannot distinguish members whose errors differ by a percent.
 _EQUALITY = 100.0
-# Scores below one of these count as it: least squares may give a class a negative score, whose
-# logarithm would be nothing.  Noisy labels ask for a high one, classes that hardly overlap for a
-# low one.
+# Candidates for the smallest score: least squares may give a class a negative score, which has no
+# logarithm. Noisy labels need a high one, classes that hardly overlap a low one.
 _FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
-
+# Rows that count as being of any class (Platt 1999): scores that separate all held-out rows do not
+# prove certainty.
 _DOUBT = 2.0
 
 
 def blend_weights(
     held_out: np.ndarray, targets: np.ndarray, row_weights: np.ndarray | None = None
 ) -> np.ndarray:
-    r"""Non-negative weights of sum one for members whose held-out scores are known.
+    r"""Return non-negative weights of the members of a blend, with sum one.
 
-    .. math:: \min_{w \ge 0} \sum_i h_i \|y_i - \bar y - \sum_m w_m (s_{mi} - \bar y)\|^2 + \rho \|w - 1/M\|^2
+    .. math:: \min_{w \ge 0} \sum_i h_i \|y_i - \bar y - \sum_m w_m (s_{mi} - \bar y)\|^2
+        + \rho \|w - 1/M\|^2
 
-    with ρ 100 times the smallest mean squared error of a member, then scaled to sum one.
-    ``held_out`` s is (n_members, n_samples, n_outputs), ``targets`` y (n_samples, n_outputs),
-    ``row_weights`` h (n_samples,).
+    Here s is ``held_out`` (n_members, n_samples, n_outputs), y ``targets`` (n_samples, n_outputs),
+    h ``row_weights`` (n_samples,), and ρ is 100 times the smallest mean squared error of a member.
+    The solution is divided by its sum.
 
     >>> import numpy as np
     >>> y = np.arange(50.0)[:, None]
@@ -59,9 +58,7 @@ def blend_weights(
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityLink:
-    """Probabilities softmax(slope · log max(score, floor) + shifts) from least-squares scores of
-    one-hot classes.
-    """
+    """Probabilities softmax(slope · log max(score, floor) + shifts) of least-squares scores."""
 
     slope: float
     shifts: np.ndarray
@@ -71,12 +68,10 @@ class ProbabilityLink:
     def of(
         cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None
     ) -> ProbabilityLink:
-        """Slope, shifts and floor (of 0.1 down to 0.0005) of least log-loss on held-out ``scores``
-        (n_samples, n_classes).
+        """Fit the link to held-out ``scores`` (n_samples, n_classes) by their log-loss.
 
-        Shifts are slightly drawn to zero: half their squares count like the log-loss of one row. As
-        many rows as ``_DOUBT`` are taken to be of any class (Platt 1999): where held-out scores
-        tell all rows apart, that is no proof of certainty.
+        Half the squared shifts are added, as if they were the log-loss of one row. Two rows count
+        as being of any class.
         """
         n_classes = scores.shape[1]
         counts = np.ones(len(codes)) if row_weights is None else row_weights
@@ -94,14 +89,13 @@ class ProbabilityLink:
                 slope * np.sum(missed * logs), missed.sum(axis=0) + shifts
             ) / total
 
-        best, start = None, np.zeros(n_classes + 1)
+        least, start = np.inf, np.zeros(n_classes + 1)
         for floor in _FLOORS:
-            found = minimize(objective, start, (_logs(scores, floor),), jac=True, method="L-BFGS-B")
-            start = found.x
-            if best is None or found.fun < best[0]:
-                best = found.fun, cls(float(np.exp(found.x[0])), found.x[1:], floor)
-        assert best is not None
-        return best[1]
+            fit = minimize(objective, start, (_logs(scores, floor),), jac=True, method="L-BFGS-B")
+            start = fit.x
+            if floor == _FLOORS[0] or fit.fun < least:
+                least, best = fit.fun, cls(float(np.exp(fit.x[0])), fit.x[1:], floor)
+        return best
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities, (n_samples, n_classes)."""
@@ -115,9 +109,7 @@ class ProbabilityLink:
         return self.slope * _logs(scores, self.floor) + self.shifts
 
     def jacobian(self, scores: np.ndarray) -> np.ndarray:
-        """∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes); scores below the floor
-        change nothing.
-        """
+        """Return ∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes)."""
         p = self.probabilities(scores)
         steepness = np.where(scores > self.floor, self.slope / np.maximum(scores, self.floor), 0.0)
         return p[:, :, None] * (np.eye(p.shape[1]) - p[:, None]) * steepness[:, None]

@@ -1,4 +1,4 @@
-"""What single columns of a table do to a blend: exact effects, and how much each matters."""
+"""Effects and importances of the columns of a table in a blend."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from .members import Blend
 
 @dataclass(frozen=True, eq=False)
 class TableEffects:
-    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly, over columns of the
-    table.
+    """Exact effects f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest.
 
-    ``names[j]`` is the column of a main effect, ``pair_names[p]`` the two of a pair. ``rest`` holds
-    effects of more columns at once and all that the other members add. Where there are several
-    outputs or classes, arrays have one more axis, the last one.
+    ``names[j]`` is the column of a main effect, ``pair_names[p]`` the two columns of a pair.
+    ``rest`` has the effects of more columns at once, and the contributions of all other members.
+    With several outputs or classes, arrays have a last axis of these.
     """
 
     constant: Any
@@ -32,19 +31,20 @@ class TableEffects:
     pair_names: tuple[tuple[str, str], ...]
 
     def total(self) -> np.ndarray:
-        """The sum of all effects."""
+        """Return the sum of all effects."""
         return self.constant + self.main.sum(axis=1) + self.pairs.sum(axis=1) + self.rest
 
     def first_output(self) -> TableEffects:
-        """The effects on the first output, without an axis of outputs."""
+        """Return the effects on the first output, without an axis of outputs."""
         parts = {
             name: getattr(self, name)[..., 0] for name in ("constant", "main", "pairs", "rest")
         }
         return replace(self, **parts)
 
     def strongest(self, n: int = 10) -> list[tuple[str, float]]:
-        """The ``n`` effects of largest standard deviation over the rows, as (name, deviation); a
-        pair is "a × b".
+        """Return names and sizes of the ``n`` largest effects; a pair is "a × b".
+
+        The size of an effect is its standard deviation over the rows.
         """
         sizes = [
             (name, float(np.sqrt(np.mean(np.var(effect, axis=0)))))
@@ -60,21 +60,18 @@ class TableEffects:
 def table_effects(
     blend: Blend, inputs: TableInputs, Z: np.ndarray, max_order: int, unit: Any, center: Any
 ) -> TableEffects:
-    """Effects of the product-kernel member, over columns of the table, and all else as the rest; f
-    = center + unit · blend.
-    """
-    kernels = [
-        (w, m) for w, m in zip(blend.weights, blend.members) if isinstance(m, KernelExpansion)
-    ]
+    """Split center + unit · blend by the effects of its member with a product kernel."""
     products = [
-        (w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)
+        (weight, member)
+        for kind in (Anova, Laplace)
+        for weight, member in zip(blend.weights, blend.members)
+        if isinstance(member, KernelExpansion) and isinstance(member.prior, kind)
     ]
     if not products:
         raise TypeError(
             "Effects are exact for products over columns, and no Anova or Laplace member has "
-            "weight in this blend. "
-            "Fit with priors=Anova(), and with max_exact_rows of at least the number of rows where "
-            "there are too many for exact kernels."
+            "weight in this blend. Fit with priors=Anova(), and with max_exact_rows of at least "
+            "the number of rows where there are too many for exact kernels."
         )
     weight, member = products[0]
     split = member.effects(Z, max_order, centered=True)
@@ -99,23 +96,16 @@ def table_effects(
     constant = center + weight * unit * split.constant
     rest = center + unit * blend.evaluate(Z) - constant - main.sum(axis=1) - pairs.sum(axis=1)
     names = inputs.names_
-    return TableEffects(
-        constant,
-        main,
-        pairs,
-        rest,
-        tuple(names[j] for j in used),
-        tuple((names[a], names[b]) for a, b in pair_place),
-    )
+    pair_names = tuple((names[a], names[b]) for a, b in pair_place)
+    return TableEffects(constant, main, pairs, rest, tuple(names[j] for j in used), pair_names)
 
 
 def column_changes(
     blend: Blend, sources: np.ndarray, rows: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each column of a table and the squared changes of the scores when it is taken from
-    another row.
+    """Yield each column of a table, and squared changes of the scores if another row gives it.
 
-    ``sources`` are the columns of the table that the prepared columns of ``rows`` come from.
+    ``sources`` are the columns of the table from which the prepared columns of ``rows`` come.
     """
     others, before = np.roll(rows, len(rows) // 2, axis=0), blend.evaluate(rows)
     for j in np.unique(sources):
@@ -123,9 +113,7 @@ def column_changes(
 
 
 def column_importances(blend: Blend, inputs: TableInputs, rows: np.ndarray) -> np.ndarray:
-    """Jansen's total effects of the columns of a table over prepared ``rows``, divided by their
-    sum, (n_features_in,).
-    """
+    """Return Jansen's total effects of the columns over prepared ``rows``, with sum one."""
     changes = np.zeros(inputs.n_features_in_)
     for j, squares in column_changes(blend, inputs.sources_, rows):
         changes[j] = np.sum(squares)

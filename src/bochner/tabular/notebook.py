@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted model: its members, the path taken, the columns that matter."""
+"""HTML of a fitted model for notebooks: members, path and importances of columns."""
 
 from __future__ import annotations
 
@@ -13,29 +13,39 @@ from ..priors import SpectralPrior
 from .effects import column_importances
 from .members import Members
 
-# Columns of a prior that are named, and columns of the table that get a bar.
+# Number of columns that are named for a prior, and of bars of importances.
 _NAMED, _BARS = 3, 8
-# Evaluations of kernels, times columns, that a look may cost: a second or two.
+# Evaluations of kernels, times columns, that take a second or two, and the fewest rows to show.
 _WORK, _FEWEST_ROWS = 2e9, 16
 
-# Colors are those of the page, thinned out: readable on light and on dark ones.
+# Colors are those of the page, so that it is readable on light and dark backgrounds.
 _STYLE = """<style>
-.bochner-model {font-family: sans-serif; font-size: 0.85em; line-height: 1.4; margin: 0.6em 0; max-width: 60em; overflow-x: auto}
+.bochner-model {font-family: sans-serif; font-size: 0.85em; line-height: 1.4; margin: 0.6em 0;
+  max-width: 60em; overflow-x: auto}
 .bochner-model table {border-collapse: collapse; margin: 0.3em 0 0.8em}
-.bochner-model th, .bochner-model td {padding: 0.15em 0.9em 0.15em 0; text-align: left; vertical-align: top; background: none; color: inherit}
+.bochner-model th, .bochner-model td {padding: 0.15em 0.9em 0.15em 0; text-align: left;
+  vertical-align: top; background: none; color: inherit}
 .bochner-model th {font-weight: 600; border-bottom: 1px solid currentColor}
 .bochner-model .number {text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap}
-.bochner-model .bar {background: currentColor; opacity: 0.45; height: 0.75em; margin-top: 0.25em; min-width: 1px; border-radius: 2px}
+.bochner-model .bar {background: currentColor; opacity: 0.45; height: 0.75em; margin-top: 0.25em;
+  min-width: 1px; border-radius: 2px}
 .bochner-model .track {width: 12em}
 </style>"""
+
+
+_HEADS = {
+    "member": "",
+    "weight": "number",
+    "held-out error": "number",
+    "seconds": "number",
+    "learned prior, lengths in standard deviations": "",
+}
 
 
 def model_html(
     members: Members, path: str, importances: np.ndarray | None, names: list[str], prepared: Any
 ) -> str:
-    """A table of the members, a sentence on the path, and bars for the most important columns; all
-    text escaped.
-    """
+    """Return a table of members, the path, and bars of importances; all text is escaped."""
     rows = "".join(
         f"<tr><td>{escape(m.name)}</td>"
         + "".join(
@@ -45,20 +55,10 @@ def model_html(
         + f"<td>{escape(prior_in_words(m.prior, prepared))}</td></tr>"
         for m in members
     )
-    heads = "".join(
-        f'<th class="{kind}">{head}</th>'
-        for head, kind in (
-            *(
-                ("member", ""),
-                ("weight", "number"),
-                ("held-out error", "number"),
-                ("seconds", "number"),
-            ),
-            ("learned prior, lengths in standard deviations", ""),
-        )
-    )
+    heads = "".join(f'<th class="{kind}">{head}</th>' for head, kind in _HEADS.items())
     return (
-        f'{_STYLE}<div class="bochner-model"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+        f'{_STYLE}<div class="bochner-model"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
         f"<p>{escape(path)}</p>{_bars(importances, names)}</div>"
     )
 
@@ -78,30 +78,31 @@ def _bars(importances, names):
         for j in order
     )
     of_all = f", {len(order)} of {len(names)}" if len(order) < len(names) else ""
-    return f'<table><thead><tr><th colspan="3">importance of columns{of_all}</th></tr></thead><tbody>{rows}</tbody></table>'
+    head = f'<tr><th colspan="3">importance of columns{of_all}</th></tr>'
+    return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
 def prior_in_words(prior: SpectralPrior | None, prepared: Any) -> str:
-    """The prepared columns that a learned prior leans on most; None is a member of trees.
+    """Describe a learned prior by its most important prepared columns; None is for trees.
 
-    Those with the largest weights, or where a family has none with the shortest lengths.
+    These have the largest weights or, in families without weights, the shortest lengths.
     """
     if prior is None:
         return "histogram trees, no prior"
     kernel: Any = prior.compiled(len(prepared))
     weights, rates = kernel.weights if isinstance(kernel, ProductKernel) else None, kernel.rates
     order = np.argsort(-(rates if weights is None else weights), kind="stable")[:_NAMED]
-    said = [
-        f"{prepared[j]} (" + (f"share {weights[j] / (1 + weights[j]):.0%}, " if weights is not None else "")
-        + f"length {_number(1 / rates[j])})"
-        for j in order
-    ]  # fmt: skip
-    more = f" and {len(prepared) - len(said)} more" if len(prepared) > len(said) else ""
-    return ("mostly " if weights is not None else "shortest along ") + ", ".join(said) + more
+    lengths = [f"length {_number(1 / rates[j])}" for j in order]
+    if weights is not None:
+        shares = weights / (1 + weights)
+        lengths = [f"share {shares[j]:.0%}, {length}" for j, length in zip(order, lengths)]
+    columns = ", ".join(f"{prepared[j]} ({length})" for j, length in zip(order, lengths))
+    more = f" and {len(prepared) - len(order)} more" if len(prepared) > len(order) else ""
+    return ("mostly " if weights is not None else "shortest along ") + columns + more
 
 
 def quick_importances(blend: Any, inputs: Any, rows: np.ndarray) -> np.ndarray | None:
-    """Importances over as many of the rows as a look may cost; None where even a few are too many."""
+    """Return importances over as many rows as take a second or two; None if 16 take longer."""
     n_points = sum(len(member) for member in blend.members)
     cost = n_points * len(inputs.sources_) * (len(np.unique(inputs.sources_)) + 1)
     affordable = min(len(rows), int(_WORK / max(cost, 1)))

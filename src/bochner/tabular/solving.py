@@ -1,6 +1,4 @@
-"""A learned prior as a fitted function: all rows at once, with scores of rows that the fit has not
-seen.
-"""
+"""Exact kernel members: solutions for all rows, with scores of rows that a fit has not seen."""
 
 from __future__ import annotations
 
@@ -10,107 +8,73 @@ from typing import Any
 
 import numpy as np
 
-from .._loops.matrices import add_products
-from ..expansions.kernels import KernelExpansion, closed_form_gram
+from ..expansions.kernels import KernelExpansion
 from ..learners.evidence import LearnedPrior
-from ..solvers.dual import (
-    InverseSystem,
-    MatrixProducts,
-    NystromPreconditioner,
-    Solution,
-    conjugate_gradients,
-)
+from ..models.exact import IteratedSolution, dual_expansion, iterated_solutions, kernel_matrix
+from ..solvers.dual import InverseSystem, MatrixProducts, NystromPreconditioner, Solution
+from .preparation import PreparedData
 
 # Ridges are tried in half decades, and none below this.
 _STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
-# A change of the ridge that promises less, relatively, is not worth a factorization.
+# The relative change of the error that is worth another factorization.
 _WORTHWHILE = 1e-3
-# float32 is precise enough for a ridge above this, and needed only from so many rows on.
+# float32 is precise enough for a ridge above this, and used from this number of rows on.
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
-# Rows that say where the ridge of a larger problem may be, outputs that choose it, and half decades
-# that it may lie below.
+# Rows for a first estimate of the ridge of a larger problem, outputs that choose it, and half
+# decades between the two ridges at most.
 _CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1000, 2, 6
-# Conjugate gradients: residual, steps at most (to choose the ridge, and for the solution), columns
-# of the preconditioner, smallest ridge, also in units of the rounding of products.
-_TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM, _LEAST_ITERATED_RIDGE, _ROUNDINGS = (
-    (1e-3, 3e-2),
-    30,
-    60,
-    1000,
-    1e-3,
-    5.0,
-)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Prepared rows Z, targets Y (n_samples, n_outputs), and weights: a row of count h and cost c
-    has weight h c.
-
-    ``observations`` is the number of independent observations that each row stands for, one of
-    which is left out at a time. None: every row is one observation, and is left out with all its
-    weight.
-    """
-
-    Z: np.ndarray
-    Y: np.ndarray
-    counts: np.ndarray
-    costs: np.ndarray
-    observations: np.ndarray | None = None
-
-    @property
-    def weights(self) -> np.ndarray:
-        return self.counts * self.costs
-
-    def take(self, rows: np.ndarray) -> Problem:
-        """Return some of the rows."""
-        observations = None if self.observations is None else self.observations[rows]
-        return Problem(
-            self.Z[rows], self.Y[rows], self.counts[rows], self.costs[rows], observations
-        )
+# Conjugate gradients: smallest and largest tolerance, iterations at most (to choose the ridge, and
+# for the solution), columns of the preconditioner, smallest ridge, and the same in units of the
+# rounding of products.
+_TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM = (1e-3, 3e-2), 30, 60, 1000
+_LEAST_ITERATED_RIDGE, _ROUNDINGS = 1e-3, 5.0
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A fitted function and its ``held_out`` scores: predictions for rows by fits that left them
-    out.
-    """
+    """A fitted function, and ``held_out``: scores of rows by fits that did not see them."""
 
-    expansion: Any  # a KernelExpansion, or what else can be evaluated
+    expansion: Any
     held_out: np.ndarray
-    ridge: float
+    ridge: float = np.nan
 
 
 def learned_gram(
     learned: LearnedPrior, Z: np.ndarray, others: np.ndarray | None = None
 ) -> np.ndarray:
-    """k(z, z') + Σ_j linear_j z_j z'_j / d in the precision of Z."""
-    gram = closed_form_gram(learned.prior, Z, others)
-    scaled = Z * (learned.linear / Z.shape[1]).astype(Z.dtype)
-    add_products(gram, scaled, np.ascontiguousarray(Z if others is None else others))
-    return gram
+    """Return k(z, z') + Σ_j linear_j z_j z'_j / d in the precision of Z."""
+    return kernel_matrix(learned.prior, learned.linear / Z.shape[1], Z, others)
 
 
 def expansion_of(
-    learned: LearnedPrior, Z: np.ndarray, solution: Solution, dtype: type
+    learned: LearnedPrior, Z: np.ndarray, solution: Solution, dtype: Any
 ) -> KernelExpansion:
-    """The function Σ_i a_i (k + linear part)(z, z_i) + b."""
-    slopes = (learned.linear / Z.shape[1])[:, None] * (Z.T @ solution.dual)
-    return KernelExpansion(
-        learned.prior, Z, solution.dual.astype(dtype), slopes, solution.intercept
-    )
+    """Return the function of a dual solution for rows Z, with coefficients of a dtype."""
+    return dual_expansion(learned.prior, learned.linear / Z.shape[1], Z, solution, dtype)
 
 
-def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> Solved:
+# --- leave-one-out --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _DirectTrial:
+    """A solution for one ridge and its leave-one-out residuals."""
+
+    ridge: float
+    solution: Solution
+    residuals: np.ndarray
+
+
+def solve_leaving_out(data: PreparedData, learned: LearnedPrior, n_steps: int) -> Solved:
     """Solve for all rows, and predict each row exactly without it.
 
-    The ridge follows the slope of the squared error of these predictions. See
-    ``Problem.observations`` for what is left out.
+    The ridge minimizes the squared error of these predictions, over at most ``n_steps`` half
+    decades from the noise of the evidence. See ``PreparedData`` for ``observations``.
     """
-    weights = problem.weights
-    single = len(problem.Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
-    gram = learned_gram(learned, problem.Z.astype(np.float32) if single else problem.Z)
-    seen: dict[int, tuple] = {}
+    Z, Y, weights = data.Z, data.outputs, data.row_weights
+    single = len(Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
+    gram = learned_gram(learned, Z.astype(np.float32) if single else Z)
+    trials: dict[int, _DirectTrial] = {}
 
     def error_and_slope(step):
         nonlocal gram
@@ -118,30 +82,22 @@ def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> 
         if ridge <= _RIDGE_FOR_FLOAT32:
             gram = gram.astype(np.float64, copy=False)
         try:
-            solution, slopes = InverseSystem(gram, weights, ridge).solve(
-                problem.Y, problem.observations
-            )
+            solution, slopes = InverseSystem(gram, weights, ridge).solve(Y, data.observations)
         except np.linalg.LinAlgError:
             return np.inf, -np.inf
         left_out = np.asarray(solution.left_out)
-        residuals: np.ndarray = np.where(
-            np.isfinite(left_out), left_out, problem.Y - solution.intercept
-        )
-        seen[step] = ridge, solution, residuals
+        residuals = np.where(np.isfinite(left_out), left_out, Y - solution.intercept)
+        trials[step] = _DirectTrial(ridge, solution, residuals)
         error = np.average(np.sum(residuals**2, axis=1), weights=weights)
         return error, np.average(np.sum(2 * residuals * slopes, axis=1), weights=weights)
 
-    best = _downhill(error_and_slope, n_steps)
-    ridge, solution, residuals = seen[best]
-    return Solved(
-        expansion_of(learned, problem.Z, solution, gram.dtype.type), problem.Y - residuals, ridge
-    )
+    best = trials[_descend(error_and_slope, n_steps)]
+    expansion = expansion_of(learned, Z, best.solution, gram.dtype.type)
+    return Solved(expansion, Y - best.residuals, best.ridge)
 
 
-def _downhill(error_and_slope: Callable, n_steps: int) -> int:
-    """The step of smallest error, from 0 on in the direction that the slope shows, until the slope
-    turns.
-    """
+def _descend(error_and_slope: Callable, n_steps: int) -> int:
+    """Return the step of smallest error: from 0 on against the slope, until the slope turns."""
     least, slope = error_and_slope(0)
     best, direction = 0, 1 if slope < 0 else -1
     if np.isfinite(least) and abs(slope) * _STEP < _WORTHWHILE * least:
@@ -156,115 +112,158 @@ def _downhill(error_and_slope: Callable, n_steps: int) -> int:
     return best
 
 
+# --- held-out rows --------------------------------------------------------------------------------
+
+
 def solve_holding_out(
-    problem: Problem,
+    data: PreparedData,
     learned: LearnedPrior,
     n_steps: int,
     n_held: int,
     rng: np.random.Generator,
     refit: bool = True,
 ) -> Solved:
-    """The last ``n_held`` rows choose the ridge of a fit of the others and are scored by it; then
-    all rows are fitted (``refit``).
+    """Fit the first rows, choose the ridge by the last ``n_held`` rows, then fit all rows.
 
-    By conjugate gradients. Some of the rows, left out exactly, say where to look for the ridge
-    (more rows want less of it), and how precise a solution must be: a residual of a twentieth of
-    their error adds a few percent to its square at most.
+    Without ``refit`` the held-out rows stay out of the returned function. Systems are solved by
+    conjugate gradients in float32, to a tolerance that adds at most a few percent to the error. The
+    search for the ridge starts from that of up to 1000 rows, which are left out exactly.
+
+    The result is that of this version, in which K is the kernel matrix of all rows, to the
+    tolerance of conjugate gradients::
+
+        def solve(K, Y, weights, ridge):
+            ones, system = np.ones((len(K), 1)), K + np.diag(ridge / weights)
+            system = np.block([[system, ones], [ones.T, np.zeros((1, 1))]])
+            solved = np.linalg.solve(system, np.vstack([Y, np.zeros((1, Y.shape[1]))]))
+            return solved[:-1], solved[-1]
+
+        def hold_out(K, Y, weights, n_held, ridges):
+            n, scores = len(K) - n_held, []
+            for ridge in ridges:
+                dual, intercept = solve(K[:n, :n], Y[:n], weights[:n], ridge)
+                scores.append(K[n:, :n] @ dual + intercept)
+            best = np.argmin([np.sum(weights[n:] @ (Y[n:] - s) ** 2) for s in scores])
+            return ridges[best], scores[best], solve(K, Y, weights, ridges[best])
     """
-    Z, Y, weights = problem.Z.astype(np.float32), problem.Y, problem.weights
-    n_inner = len(Z) - n_held
-    some = problem.take(np.arange(min(n_inner, _CHOOSING_ROWS)))
-    near = solve_leaving_out(some, learned, n_steps)
-    tol = float(np.clip(0.05 * np.sqrt(_unexplained(some, near.held_out)), *_TOL))
-    gram = learned_gram(learned, Z if refit else Z[:n_inner])
-    across = gram[n_inner:, :n_inner] if refit else learned_gram(learned, Z[n_inner:], Z[:n_inner])
-    columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
-    preconditioner = NystromPreconditioner.of(MatrixProducts(gram), columns, weights[: len(gram)])
-    inner = preconditioner.first(n_inner) if refit else preconditioner
-    # Of many outputs the ridge is chosen by a few random sums: their squared errors have the right
-    # mean, at a fraction of the cost.
-    few = Y.shape[1] <= _MOST_OUTPUTS
-    tried = Y if few else Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
-    judge = Problem(Z[n_inner:], tried[n_inner:], problem.counts[n_inner:], problem.costs[n_inner:])
-    # A ridge below the rounding of the largest eigenvalue, which is the trace at most, is lost in
-    # products.
-    trace = float(weights[: len(gram)] @ np.diagonal(gram))
-    least = max(_LEAST_ITERATED_RIDGE, _ROUNDINGS * np.finfo(np.float32).eps * trace)
-    seen: dict[int, tuple] = {}
+    some = data.take(np.arange(min(len(data) - n_held, _CHOOSING_ROWS)))
+    first = solve_leaving_out(some, learned, n_steps)
+    tol = 0.05 * np.sqrt(_unexplained(some.outputs, first.held_out, some.row_weights))
+    search = _HoldingOut(data, learned, n_held, float(np.clip(tol, *_TOL)), rng, refit)
+    return search.solve(search.best_near(first.ridge))
 
-    def solutions(ridges, targets, max_steps, start=None):
-        found = _iterated(
-            MatrixProducts(gram, n_inner), inner, ridges, targets[:n_inner], tol, max_steps, start
+
+@dataclass(frozen=True)
+class _IteratedTrial:
+    """A solution for one ridge and its scores of the held-out rows."""
+
+    ridge: float
+    scores: np.ndarray
+    iterated: IteratedSolution
+
+
+class _HoldingOut:
+    """Kernel matrix and preconditioner of the search in ``solve_holding_out``."""
+
+    def __init__(
+        self,
+        data: PreparedData,
+        learned: LearnedPrior,
+        n_held: int,
+        tol: float,
+        rng: np.random.Generator,
+        refit: bool,
+    ):
+        Z, Y, weights = data.Z.astype(np.float32), data.outputs, data.row_weights
+        n_inner = len(Z) - n_held
+        self.data, self.learned, self.tol, self.refit = data, learned, tol, refit
+        self.Y, self.weights, self.n_inner, self.n_held = Y, weights, n_inner, n_held
+        self.gram = learned_gram(learned, Z if refit else Z[:n_inner])
+        self.across = (
+            self.gram[n_inner:, :n_inner]
+            if refit
+            else learned_gram(learned, Z[n_inner:], Z[:n_inner])
         )
-        for ridge, (solution, solved) in zip(ridges, found):
-            scores = (across @ solution.dual.astype(np.float32)).astype(
-                np.float64
-            ) + solution.intercept
-            yield ridge, scores, solution, solved
-
-    def errors(steps):
-        start = None
-        if seen:  # further out: from the nearest ridge
-            nearest = min(seen, key=lambda step: abs(step - steps[0]))
-            start = np.tile(seen[nearest][3], (len(steps), 1))
-        ridges = [max(near.ridge * np.exp(step * _STEP), least) for step in steps]
-        seen.update(zip(steps, solutions(ridges, tried, _CHOOSING_STEPS, start)))
-        return [_unexplained(judge, seen[step][1]) for step in steps]
-
-    ridge, _, _, solved = seen[_best_of_batches(errors)]
-    ((_, scores, solution, solved),) = solutions([ridge], Y, _MAX_STEPS, solved if few else None)
-    if refit:
-        start = np.pad(solved, [(0, 0), (0, n_held)])
-        ((solution, _),) = _iterated(
-            MatrixProducts(gram), preconditioner, [ridge], Y, tol, _MAX_STEPS, start
+        columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
+        self.whole = NystromPreconditioner.of(
+            MatrixProducts(self.gram), columns, weights[: len(self.gram)]
         )
-    return Solved(
-        expansion_of(learned, problem.Z[: len(gram)], solution, np.float32), scores, ridge
-    )
+        self.inner = self.whole.first(n_inner) if refit else self.whole
+        # The ridge of many outputs is chosen by a few random sums of them, at a fraction of the
+        # cost: the squared errors of the sums have the right mean.
+        self.few_outputs = Y.shape[1] <= _MOST_OUTPUTS
+        self.choosing = Y
+        if not self.few_outputs:
+            self.choosing = Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
+        # A ridge below the rounding of the largest eigenvalue, which the trace exceeds, is lost in
+        # products.
+        trace = float(weights[: len(self.gram)] @ np.diagonal(self.gram))
+        self.least = max(_LEAST_ITERATED_RIDGE, _ROUNDINGS * np.finfo(np.float32).eps * trace)
+
+    def best_near(self, start_ridge: float) -> _IteratedTrial:
+        """Return the trial of smallest held-out error among ridges around one."""
+        trials: dict[int, _IteratedTrial] = {}
+
+        def errors(steps):
+            start = None
+            if trials:
+                nearest = min(trials, key=lambda step: abs(step - steps[0]))
+                start = np.tile(trials[nearest].iterated.solved, (len(steps), 1))
+            ridges = [max(start_ridge * np.exp(step * _STEP), self.least) for step in steps]
+            trials.update(zip(steps, self._trials(ridges, self.choosing, _CHOOSING_STEPS, start)))
+            Y, weights = self.choosing[self.n_inner :], self.weights[self.n_inner :]
+            return [_unexplained(Y, trials[step].scores, weights) for step in steps]
+
+        return trials[_best_of_batches(errors)]
+
+    def solve(self, best: _IteratedTrial) -> Solved:
+        """Solve for all outputs with the ridge of a trial; with ``refit``, also for all rows."""
+        start = best.iterated.solved if self.few_outputs else None
+        (trial,) = self._trials([best.ridge], self.Y, _MAX_STEPS, start)
+        solution = trial.iterated.solution
+        if self.refit:
+            start = np.pad(trial.iterated.solved, [(0, 0), (0, self.n_held)])
+            (whole,) = iterated_solutions(
+                MatrixProducts(self.gram), self.whole, [best.ridge], self.Y, self.tol, _MAX_STEPS,
+                start, dtype=np.float32,
+            )  # fmt: skip
+            solution = whole.solution
+        Z = self.data.Z[: len(self.gram)]
+        expansion = expansion_of(self.learned, Z, solution, np.float32)
+        return Solved(expansion, trial.scores, best.ridge)
+
+    def _trials(self, ridges, targets, max_steps, start):
+        """Fit the rows that are not held out, for several ridges."""
+        solutions = iterated_solutions(
+            MatrixProducts(self.gram, self.n_inner), self.inner, ridges, targets[: self.n_inner],
+            self.tol, max_steps, start, dtype=np.float32,
+        )  # fmt: skip
+        for ridge, iterated in zip(ridges, solutions):
+            solution = iterated.solution
+            scores = (self.across @ solution.dual.astype(np.float32)).astype(np.float64)
+            yield _IteratedTrial(ridge, scores + solution.intercept, iterated)
 
 
-def _unexplained(problem, scores):
-    """The squared error of scores, as a share of that of the mean."""
-    deviation = problem.Y - np.average(problem.Y, axis=0, weights=problem.weights)
-    return np.sum(problem.weights @ (problem.Y - scores) ** 2) / max(
-        np.sum(problem.weights @ deviation**2), 1e-300
-    )
+def _unexplained(Y, scores, weights):
+    """Return the squared error of scores as a share of that of the mean."""
+    deviation = Y - np.average(Y, axis=0, weights=weights)
+    return np.sum(weights @ (Y - scores) ** 2) / max(np.sum(weights @ deviation**2), 1e-300)
 
 
 def _best_of_batches(errors: Callable) -> int:
-    """The step of smallest error: three at once from 0 down, then two more beyond an end while it
-    is the best and errors still fall.
+    """Return the step of smallest error.
 
-    A product with the kernel matrix costs about the same for one column and for a few.
+    The first batch is 0, −1 and −2. Two more steps follow beyond an end while that is the best and
+    errors still fall: a product with the kernel matrix costs about the same for one column and for
+    a few.
     """
     steps = [0, -1, -2]
-    found: dict[int, float] = {}
+    known: dict[int, float] = {}
     while True:
-        found.update(zip(steps, errors(steps)))
-        best = min(found, key=lambda step: (found[step], -step))
-        outward = 1 if best == max(found) else -1
-        at_the_end = best in (max(found), min(found)) and abs(best) <= _MOST_STEPS
-        if not at_the_end or (best != 0 and found[best] > 0.99 * found[best - outward]):
+        known.update(zip(steps, errors(steps)))
+        best = min(known, key=lambda step: (known[step], -step))
+        outward = 1 if best == max(known) else -1
+        is_end = best in (max(known), min(known)) and abs(best) <= _MOST_STEPS
+        if not is_end or (best != 0 and known[best] > 0.99 * known[best - outward]):
             return best
         steps = [best + outward, best + 2 * outward]
-
-
-def _iterated(products, preconditioner, ridges, Y, tol, max_steps, start=None):
-    """For each ridge a solution with a free intercept, and what a longer system may start from; all
-    at once, in float32.
-    """
-    weights = preconditioner.weights
-    center = np.average(Y, axis=0, weights=weights)
-    rows = np.tile(
-        np.vstack([(Y - center).T, np.ones(len(Y))]).astype(np.float32), (len(ridges), 1)
-    )
-    alphas = np.repeat(ridges, Y.shape[1] + 1)
-    shift = (alphas[:, None] / weights).astype(np.float32)
-    solved = conjugate_gradients(
-        products, shift, rows, preconditioner.at(alphas), tol, max_steps, start
-    )
-    solutions = []
-    for own in np.split(solved.astype(np.float64), len(ridges)):
-        moved = own[:-1].sum(axis=1) / own[-1].sum()
-        solutions.append((Solution((own[:-1] - moved[:, None] * own[-1]).T, center + moved), own))
-    return solutions

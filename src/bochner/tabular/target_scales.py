@@ -1,21 +1,18 @@
-"""The scale that a regression target is fitted on: as it is, or its logarithm where that is clearly
-the better description.
-"""
+"""Scales of regression targets: the identity, logarithms and asinh."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
 class TargetScale:
-    """z = (g(y) − center) / unit, column by column; g is "identity", "log" (log(y + shift)) or
-    "asinh" (asinh((y − shift) / width)).
+    """z = (g(y) − center) / unit, for each output.
 
-    ``lowest`` and ``highest`` are the ends of z over the rows.
+    g(y) is y for the kind "identity", log(y + shift) for "log", and asinh((y − shift) / width) for
+    "asinh". ``lowest`` and ``highest`` are the smallest and largest z of the training rows.
     """
 
     kind: str
@@ -35,15 +32,13 @@ class TargetScale:
         shift: float = 0.0,
         width: float = 1.0,
     ) -> TargetScale:
-        """With the center and unit that give z mean zero and variance one; a constant column has
-        unit one.
-        """
+        """Return the scale on which Y has mean zero and variance one; constants have unit one."""
         zeros, ones = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         scale = cls(kind, shift, width, zeros, ones, zeros, ones)
         bent = scale.forward(Y)
         largest = np.maximum(np.abs(bent).max(axis=0), np.finfo(float).tiny)
         center = largest * np.average(bent / largest, axis=0, weights=weights)
-        # Squares of huge numbers are no numbers.
+        # Rescale first: squares of huge values would overflow.
         unit = largest * np.sqrt(
             np.average(((bent - center) / largest) ** 2, axis=0, weights=weights)
         )
@@ -55,7 +50,7 @@ class TargetScale:
         return replace(scale, lowest=z.min(axis=0), highest=z.max(axis=0))
 
     def forward(self, Y: np.ndarray) -> np.ndarray:
-        """z of y."""
+        """Return z of y."""
         bent = Y
         if self.kind == "log":
             bent = np.log(Y + self.shift)
@@ -64,7 +59,7 @@ class TargetScale:
         return (bent - self.center) / self.unit
 
     def backward(self, z: np.ndarray) -> np.ndarray:
-        """y of z."""
+        """Return y of z."""
         bent = self.center + self.unit * z
         if self.kind == "log":
             return np.exp(np.minimum(bent, 700.0)) - self.shift
@@ -73,18 +68,19 @@ class TargetScale:
         return bent
 
     def _in_range(self, bent):
-        """Of asinh: no further than where ``width`` · sinh is still a number."""
+        """Clip to where ``width`` · sinh is finite."""
         furthest = 700.0 - max(0.0, np.log(self.width))
         return np.clip(bent, -furthest, furthest)
 
     def within(self, z: np.ndarray) -> np.ndarray:
-        """z not more than half a standard deviation outside what was seen: means of exponentials of
-        more are anything.
+        """Clip z to half a standard deviation outside the training values.
+
+        Means of exponentials further out would be arbitrary.
         """
         return np.clip(z, self.lowest - 0.5, self.highest + 0.5)
 
     def slope_within(self, z: np.ndarray) -> np.ndarray:
-        """d ``backward(within(z))`` / dz."""
+        """Return d ``backward(within(z))`` / dz."""
         inside = (z > self.lowest - 0.5) & (z < self.highest + 0.5)
         bent = self.center + self.unit * z
         if self.kind == "log":
@@ -94,9 +90,7 @@ class TargetScale:
         return np.where(inside, self.unit, 0.0)
 
     def mean_log_slope(self, Y: np.ndarray, weights: np.ndarray) -> float:
-        """The mean of log dz/dy over the rows: what a density of z gains when it is read as one of
-        y.
-        """
+        """Return the mean of log dz/dy over the rows, which turns a density of z into one of y."""
         slopes = -np.log(self.unit)
         if self.kind == "log":
             slopes = slopes - np.log(Y + self.shift)
@@ -105,21 +99,15 @@ class TargetScale:
         return float(np.average(np.mean(np.broadcast_to(slopes, Y.shape), axis=1), weights=weights))
 
 
-def ends_of(values: Any, weights: Any = None) -> tuple[float, float]:
-    """The smallest and the largest entry of rows that have a weight."""
-    present = values if weights is None else values[weights > 0]
-    return float(np.min(present)), float(np.max(present))
-
-
 def other_scales(
     Y: np.ndarray, weights: np.ndarray, ends: tuple[float, float] | None = None
 ) -> list[TargetScale]:
-    """What a skewed or heavy-tailed target may be compared on; none for several outputs and
-    well-behaved targets.
+    """Return the scales to compare with the identity for a skewed or heavy-tailed target.
 
-    ``ends`` are those of all values, where Y is a sample of them: a scale must be one for all. The
-    logarithm for a long tail above and no negative values (shifted by half the smallest positive
-    one if there are zeros), asinh around the median for other long tails.
+    These are the logarithm for a long upper tail without negative values (shifted by the median of
+    the positive values if there are zeros), and asinh around the median for other long tails. There
+    are none for several outputs. ``ends`` are the smallest and largest of all values, if Y is a
+    sample.
     """
     if Y.shape[1] != 1:
         return []

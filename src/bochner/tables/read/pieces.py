@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._terminal.progress import track
 from ...data import release_scratches
-from ...tabular.reader import FRAME_BLOCK
+from ...data.tables import FRAME_BLOCK
 from ..errors import TableError
 from .spooling import is_large, room_for
 

@@ -1,22 +1,22 @@
-"""Callbacks, interruption and threads of the front door."""
+"""Callbacks, interruption and threads of the tabular models."""
 
 from threading import Barrier
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, few_waves, regression, short_choice_of_ranks  # noqa: F401
 from selection import long_except
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tabular_samples import QUICK, few_waves, regression, short_choice_of_ranks  # noqa: F401
 from threadpoolctl import threadpool_info
 
 from bochner import SpectralClassifier, SpectralRegressor
 from bochner._loops.threads import at_most_threads, thread_count
-from bochner.tabular import base
-from bochner.tabular.families import each_family
+from bochner.tabular import fitting
+from bochner.tabular.fitting import each_family
 
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
@@ -200,13 +200,13 @@ def test_fits_and_predictions_use_the_threads_they_may(n_jobs, monkeypatch):
     expected = {1: 1, 2: min(2, cores), -1: cores, None: thread_count()}[n_jobs]
     seen = []
     for name in ("each_family", "blend_weights"):
-        original = getattr(base, name)
+        original = getattr(fitting, name)
 
         def watched(*arguments, _original=original):
             seen.append(thread_count())
             return _original(*arguments)
 
-        monkeypatch.setattr(base, name, watched)
+        monkeypatch.setattr(fitting, name, watched)
     X, y = regression(60)
     model = SpectralRegressor(evidence=QUICK, n_jobs=n_jobs, random_state=0).fit(X, y)
     assert set(seen) == {expected}
@@ -258,13 +258,12 @@ def test_families_are_worked_on_side_by_side_in_their_order():
         return k**2
 
     with at_most_threads(2):
-        results, seconds = each_family(work, range(3), 3)
-    assert results == [0, 1, 4]
-    assert min(seconds) >= 0
+        outcomes = each_family(work, range(3), 3)
+    assert [one.result for one in outcomes] == [0, 1, 4]
+    assert min(one.seconds for one in outcomes) >= 0
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_families_that_a_callback_stops_are_left_out(together):
-    results, seconds = each_family(lambda k: k, range(1), 3, together)
-    assert results == [0]
-    assert len(seconds) == 1
+    outcomes = each_family(lambda k: k, range(1), 3, together)
+    assert [one.result for one in outcomes] == [0]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from front_door_samples import regression, short_choice_of_ranks, table  # noqa: F401
 from selection import long_except
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tabular_samples import regression, short_choice_of_ranks, table  # noqa: F401
 
 from bochner import Evidence, Matern, Sinc, SpectralClassifier, SpectralRegressor
 

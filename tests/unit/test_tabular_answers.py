@@ -1,10 +1,10 @@
-"""What a model of the front door says: effects, importances, members, probabilities."""
+"""Effects, importances, members and probabilities of the tabular models."""
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, table
 from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.metrics import log_loss
+from tabular_samples import QUICK, table
 
 from bochner import Anova, Gaussian, SpectralClassifier, SpectralRegressor
 
@@ -60,7 +60,7 @@ def test_importances_are_the_printed_formula_and_find_the_columns(regressor):
     assert importances.shape == (4,)
     assert importances.sum() == pytest.approx(1)
     assert importances[3] < 0.02
-    points = regressor._some_rows
+    points = regressor._importance_rows
     others = np.roll(points, len(points) // 2, axis=0)
     changed = points.copy()
     changed[:, 0], changed[:, 3] = (

@@ -1,33 +1,32 @@
-"""How the front door solves: leave-one-out against refits, conjugate gradients, waves over a
-stream, trees.
-"""
+"""Members of the tabular models: leave-one-out, conjugate gradients, waves, trees."""
 
+import inspect
+import textwrap
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from front_door_samples import LEARNED, QUICK, problem, refit, regression
 from selection import long_except
 from sklearn.base import clone
+from tabular_samples import LEARNED, QUICK, prepared_values, problem, refit, regression
 
 from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
-from bochner.data import LocalRows, repetitions
+from bochner.data import LocalRows, repetitions, tables
 from bochner.data.inputs import TableInputs
 from bochner.data.targets import Labels, Values
 from bochner.expansions.waves import Expansion
 from bochner.learners.evidence import Evidence, LearnedPrior
 from bochner.losses import Logistic, Multinomial, Squared
 from bochner.solvers.dual import InverseSystem
-from bochner.tabular import base, preparation, solving, waves
-from bochner.tabular.preparation import Prepared, with_ranks_where_better
+from bochner.tabular import fitting, solving, waves
+from bochner.tabular.preparation import PreparedData, choose_rank_encoding
 from bochner.tabular.solving import (
-    Problem,
     expansion_of,
     learned_gram,
     solve_holding_out,
     solve_leaving_out,
 )
-from bochner.tabular.waves import Stream, WaveMember, solve_descending
+from bochner.tabular.waves import WaveMember, solve_descending
 
 pd = pytest.importorskip("pandas")
 
@@ -41,10 +40,10 @@ def test_leave_one_out_scores_are_those_of_refits(prior):
     solved = solve_leaving_out(parts, learned, 4)
     for i in (0, 7, 39):
         rest = parts.take(np.delete(np.arange(40), i))
-        dual, intercept = refit(rest, learned, solved.ridge, rest.weights)
+        dual, intercept = refit(rest, learned, solved.ridge, rest.row_weights)
         expected = learned_gram(learned, parts.Z[[i]], rest.Z) @ dual + intercept
         np.testing.assert_allclose(solved.held_out[[i]], expected, atol=1e-8)
-    dual, intercept = refit(parts, learned, solved.ridge, parts.weights)
+    dual, intercept = refit(parts, learned, solved.ridge, parts.row_weights)
     np.testing.assert_allclose(
         solved.expansion.evaluate(parts.Z),
         learned_gram(learned, parts.Z) @ dual + intercept,
@@ -57,19 +56,20 @@ def test_a_row_is_left_out_with_all_its_weight():
     solved = solve_leaving_out(parts, LEARNED, 4)
     others = np.arange(1, len(parts.Z))
     inner = parts.take(others)
-    dual, intercept = refit(inner, LEARNED, solved.ridge, inner.weights)
+    dual, intercept = refit(inner, LEARNED, solved.ridge, inner.row_weights)
     expected = learned_gram(LEARNED, parts.Z[[0]], inner.Z) @ dual + intercept
     np.testing.assert_allclose(solved.held_out[[0]], expected, atol=1e-8)
 
 
 def test_of_three_equal_observations_one_is_left_out():
     parts = problem(weighted=True)
-    parts = replace(parts, observations=parts.counts)
+    parts = replace(parts, observations=parts.row_counts)
     solved = solve_leaving_out(parts, LEARNED, 4)
-    i = int(np.flatnonzero(parts.counts == 3)[0])
-    fewer = parts.counts.copy()
+    i = int(np.flatnonzero(parts.row_counts == 3)[0])
+    fewer = parts.row_counts.copy()
     fewer[i] -= 1
-    dual, intercept = refit(parts, LEARNED, solved.ridge, fewer * parts.costs)
+    costs = parts.row_weights / parts.row_counts
+    dual, intercept = refit(parts, LEARNED, solved.ridge, fewer * costs)
     expected = learned_gram(LEARNED, parts.Z[[i]], parts.Z) @ dual + intercept
     np.testing.assert_allclose(solved.held_out[[i]], expected, atol=1e-8)
 
@@ -79,7 +79,7 @@ def test_slopes_of_left_out_residuals_are_their_differences():
     gram = learned_gram(LEARNED, parts.Z)
 
     def left_out(ridge):
-        return InverseSystem(gram, parts.weights, ridge).solve(parts.Y, parts.counts)
+        return InverseSystem(gram, parts.row_weights, ridge).solve(parts.outputs, parts.row_counts)
 
     step = 1e-4
     numeric = (
@@ -92,7 +92,7 @@ def test_single_precision_differs_by_rounding_only():
     parts = problem()
     gram = learned_gram(LEARNED, parts.Z)
     double, single = (
-        InverseSystem(g, parts.weights, 0.1).solve(parts.Y, parts.counts)[0]
+        InverseSystem(g, parts.row_weights, 0.1).solve(parts.outputs, parts.row_counts)[0]
         for g in (gram, gram.astype("f4"))
     )
     np.testing.assert_allclose(single.left_out, double.left_out, atol=1e-4)
@@ -108,7 +108,7 @@ def test_the_ridge_has_a_smaller_left_out_error_than_its_neighbors():
 
     def error(ridge):
         learned = LearnedPrior(LEARNED.prior, ridge, LEARNED.linear, 0.0, 0)
-        return np.mean((solve_leaving_out(parts, learned, 0).held_out - parts.Y) ** 2)
+        return np.mean((solve_leaving_out(parts, learned, 0).held_out - parts.outputs) ** 2)
 
     assert error(solved.ridge) <= error(solved.ridge * 10) * 1.001
     assert error(solved.ridge) <= error(solved.ridge / 10) * 1.01
@@ -119,10 +119,10 @@ def test_conjugate_gradients_agree_with_the_direct_solution(seed, monkeypatch):
     parts = problem(300, seed=seed)
     held_out = solve_holding_out(parts, LEARNED, 0, 60, np.random.default_rng(0))
     inner = parts.take(np.arange(240))
-    dual, intercept = refit(inner, LEARNED, held_out.ridge, inner.weights)
+    dual, intercept = refit(inner, LEARNED, held_out.ridge, inner.row_weights)
     expected = learned_gram(LEARNED, parts.Z[240:], inner.Z) @ dual + intercept
     np.testing.assert_allclose(held_out.held_out, expected, atol=5e-3, rtol=2e-3)
-    dual, intercept = refit(parts, LEARNED, held_out.ridge, parts.weights)
+    dual, intercept = refit(parts, LEARNED, held_out.ridge, parts.row_weights)
     np.testing.assert_allclose(
         held_out.expansion.evaluate(parts.Z),
         learned_gram(LEARNED, parts.Z) @ dual + intercept,
@@ -131,18 +131,44 @@ def test_conjugate_gradients_agree_with_the_direct_solution(seed, monkeypatch):
     )
 
 
+def reference_functions():
+    """Return the functions in the docstring of ``solve_holding_out``."""
+    _, _, code = inspect.getdoc(solve_holding_out).partition("::\n\n")
+    functions = {"np": np}
+    exec(textwrap.dedent(code), functions)
+    return functions
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_solutions_are_those_of_the_reference_in_the_docstring(
+    weighted, seed, monkeypatch
+):
+    monkeypatch.setattr(solving, "_TOL", (1e-4, 1e-4))
+    parts, n_held = problem(300, weighted, seed), 60
+    solved = solve_holding_out(parts, LEARNED, 4, n_held, np.random.default_rng(0))
+    start = solve_leaving_out(parts.take(np.arange(240)), LEARNED, 4).ridge
+    ridges = start * np.sqrt(10) ** np.arange(-4, 3)
+    gram = learned_gram(LEARNED, parts.Z)
+    ridge, scores, (dual, intercept) = reference_functions()["hold_out"](
+        gram, parts.outputs, parts.row_weights, n_held, ridges
+    )
+    assert solved.ridge == pytest.approx(ridge)
+    np.testing.assert_allclose(solved.held_out, scores, atol=5e-3, rtol=2e-3)
+    np.testing.assert_allclose(
+        solved.expansion.evaluate(parts.Z), gram @ dual + intercept, atol=5e-3, rtol=2e-3
+    )
+
+
 def test_random_sums_choose_a_ridge_for_many_outputs_and_all_are_solved(monkeypatch):
     parts = problem(300)
-    many = Problem(
-        parts.Z, np.tile(parts.Y, 6) * np.linspace(0.5, 2, 12), parts.counts, parts.costs
-    )
+    many = prepared_values(parts.Z, np.tile(parts.outputs, 6) * np.linspace(0.5, 2, 12))
     found = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
     monkeypatch.setattr(solving, "_MOST_OUTPUTS", 100)
     each = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
     assert found.held_out.shape == (60, 12)
     assert abs(np.log10(found.ridge / each.ridge)) < 0.51
-    assert np.mean((found.held_out - many.Y[240:]) ** 2) < 1.05 * np.mean(
-        (each.held_out - many.Y[240:]) ** 2
+    assert np.mean((found.held_out - many.outputs[240:]) ** 2) < 1.05 * np.mean(
+        (each.held_out - many.outputs[240:]) ** 2
     )
 
 
@@ -150,37 +176,32 @@ def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
     """With the priors, ridges and weights of the whole fit."""
     X, y = regression(40)
     seen = {}
-    original = SpectralRegressor._fit_members
+    original = SpectralRegressor._fit_link
 
-    def watched(self, priors, parts, rows, learned, *others):
-        seen.update(
-            parts=parts,
-            learned=learned,
-            scores=original(self, priors, parts, rows, learned, *others)[0],
-        )
-        return seen["scores"], np.arange(len(parts.Z))
+    def watched(self, held_out, evaluation, members, rng):
+        seen.update(parts=evaluation, members=members, scores=held_out)
+        original(self, held_out, evaluation, members, rng)
 
-    monkeypatch.setattr(SpectralRegressor, "_fit_members", watched)
+    monkeypatch.setattr(SpectralRegressor, "_fit_link", watched)
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X, y)
     parts = seen["parts"]
     for i in (0, 11):
         rest = parts.take(np.delete(np.arange(len(parts.Z)), i))
         expected = 0.0
-        for member, learned in zip(model.members_, seen["learned"]):
-            dual, intercept = refit(rest, learned, member.ridge, rest.weights)
-            expected += member.weight * (
-                learned_gram(learned, parts.Z[[i]], rest.Z) @ dual + intercept
-            )
+        for member, solved in zip(model.members_, seen["members"], strict=True):
+            dual, intercept = refit(rest, solved.learned, member.ridge, rest.row_weights)
+            gram = learned_gram(solved.learned, parts.Z[[i]], rest.Z)
+            expected += member.weight * (gram @ dual + intercept)
         np.testing.assert_allclose(seen["scores"][[i]], expected, atol=1e-6)
 
 
 def test_copies_are_merged_into_one_row_of_their_summed_weight():
     Z = np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0], [1.0, 1.0]])
-    prepared, _ = Prepared.of(
+    prepared, _ = PreparedData.merged(
         Z, Values.of([0.5, 1.5, 0.5, 1.0]), np.array([1.0, 2.0, 3.0, 3.0]), 100
     )
     np.testing.assert_array_equal(prepared.Z, [[0, 1], [1, 1], [2, 1]])
-    np.testing.assert_allclose(prepared.counts, np.array([2, 3, 4]) / 3)
+    np.testing.assert_allclose(prepared.row_counts, np.array([2, 3, 4]) / 3)
     assert prepared.observations is None
 
 
@@ -188,9 +209,9 @@ def test_copies_are_merged_into_one_row_of_their_summed_weight():
 def test_ties_are_merged_into_counts_if_few_rows_remain(most_ties, counts):
     Z = np.repeat([[0.0], [1.0]], [5, 4], axis=0)
     labels = Labels.of([0, 1, 1, 1, 0, 1, 0, 1, 1])
-    prepared, equal = Prepared.of(Z, labels, np.ones(9), most_ties)
+    prepared, equal = PreparedData.merged(Z, labels, np.ones(9), most_ties)
     assert equal.are_ties
-    np.testing.assert_array_equal(prepared.counts, counts)
+    np.testing.assert_array_equal(prepared.row_counts, counts)
     assert (prepared.observations is None) == (most_ties == 3)
 
 
@@ -200,7 +221,8 @@ def ranks_chosen(values, y, counts=None):
     target = Labels.of(y) if y.dtype == bool else Values.of(y)
     counts = np.ones(len(X)) if counts is None else counts
     generator = np.random.default_rng(0)
-    return with_ranks_where_better(inputs, X, inputs.transform(X), target, counts, generator).ranks
+    data = PreparedData(LocalRows(inputs.transform(X)), target, counts)
+    return choose_rank_encoding(inputs, tables.LocalTable(X), data, generator).ranks
 
 
 def test_evidence_chooses_between_numbers_and_ranks(seed):
@@ -250,7 +272,7 @@ def test_families_learn_from_all_rows_or_from_rows_of_their_own():
 
 
 def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 200)
+    monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", 200)
     monkeypatch.setattr(repetitions, "_HELD_OUT", (60, 100))
     X, y = regression(500)
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:400], y[:400])
@@ -263,7 +285,7 @@ def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
 
 def test_an_expansion_of_a_solution_carries_the_linear_part():
     parts = problem()
-    dual, intercept = refit(parts, LEARNED, 0.1, parts.weights)
+    dual, intercept = refit(parts, LEARNED, 0.1, parts.row_weights)
     from bochner.solvers.dual import Solution
 
     function = expansion_of(LEARNED, parts.Z, Solution(dual, intercept), np.float64)
@@ -277,7 +299,7 @@ def test_a_residual_of_the_stated_size_adds_a_few_percent_to_the_error_at_most(m
         for sample in range(4):
             parts = problem(300, seed=sample)
             found = solve_holding_out(parts, LEARNED, 6, 60, np.random.default_rng(0))
-            yield np.mean((found.held_out - parts.Y[240:]) ** 2)
+            yield np.mean((found.held_out - parts.outputs[240:]) ** 2)
 
     loose = list(errors())
     monkeypatch.setattr(solving, "_TOL", (1e-6, 1e-6))
@@ -302,34 +324,40 @@ def test_waves_have_the_derivatives_of_what_they_predict(loss):
         np.testing.assert_allclose(member.jacobian(Z)[:, :, j], numeric, atol=1e-7)
 
 
+def target_from(first, second, is_first):
+    """The first target where ``is_first``, the second one elsewhere."""
+    if isinstance(first, Labels):
+        return replace(first, codes=np.where(is_first, first.codes, second.codes))
+    return Values(np.where(is_first[:, None], first.rows, second.rows))
+
+
 @pytest.mark.parametrize("labels", long_except([0, 2, 3], 0))
 def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
     monkeypatch.setattr(waves, "_EPOCHS", (3, 12))
     X, y = regression(4500, noise=0.1)
     if labels:
         codes = np.digitize(y, np.quantile(y, np.arange(1, labels) / labels))
-        Y = np.eye(labels)[codes][:, 1:] if labels == 2 else np.eye(labels)[codes]
+        target = Labels(np.arange(labels), codes)
+        opposite = Labels(np.arange(labels), labels - 1 - codes)
     else:
-        Y = y[:, None]
-    kept = (
-        np.arange(4500) < 2000
-    )  # the others are what the judge knows, and as many rows as are right that say the opposite
-    wrong = Y.copy()
-    wrong[2500:] = Y[2500:, ::-1] if labels == 3 else (1 if labels else 0) - Y[2500:]
-    judge = Problem(X[2000:2500], Y[2000:2500], np.ones(500), np.ones(500))
+        target, opposite = Values(y[:, None]), Values(-y[:, None])
+    # The descent sees the first 2000 rows, the next 500 evaluate it. As many rows as these have the
+    # opposite target and no weight.
+    kept = np.arange(4500) < 2000
+    wrong = target_from(target, opposite, np.arange(4500) < 2500)
+    evaluation = PreparedData(LocalRows(X), target).take(np.arange(2000, 2500))
     learned = Evidence(n_rows=200, standardize=False).learn(
         Anova(), X[:200], y[:200], np.random.default_rng(0)
     )
     solved = solve_descending(
-        Stream(LocalRows(X), wrong, kept, np.ones(len(X))),
+        PreparedData(LocalRows(X), wrong, kept.astype(float)),
         learned,
-        labels > 0,
-        judge,
+        evaluation,
         np.random.default_rng(0),
     )
-    np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(judge.Z))
-    spread = np.mean((judge.Y - judge.Y.mean(axis=0)) ** 2)
-    assert np.mean((solved.held_out - judge.Y) ** 2) < 0.5 * spread
+    np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(evaluation.Z))
+    spread = np.mean((evaluation.outputs - evaluation.outputs.mean(axis=0)) ** 2)
+    assert np.mean((solved.held_out - evaluation.outputs) ** 2) < 0.5 * spread
     if labels:
         assert solved.held_out.min() >= 0
         assert solved.held_out.max() <= 1
@@ -340,16 +368,15 @@ def test_targets_of_excluded_rows_change_nothing(monkeypatch):
     monkeypatch.setattr(waves, "_WAVES", 16)
     X, y = regression(700, noise=0.1)
     kept = np.arange(700) < 400
-    judge = Problem(X[400:500], y[400:500, None], np.ones(100), np.ones(100))
+    evaluation = prepared_values(X[400:500], y[400:500, None])
     learned = Evidence(n_rows=100, n_iterations=3, standardize=False).learn(
         Anova(), X[:100], y[:100], 0
     )
     plain, other = (
         solve_descending(
-            Stream(LocalRows(X), Y[:, None], kept, np.ones(len(X))),
+            prepared_values(X, Y[:, None], kept.astype(float)),
             learned,
-            False,
-            judge,
+            evaluation,
             np.random.default_rng(0),
         )
         for Y in (y, np.where(kept, y, 5.0))
@@ -373,7 +400,7 @@ def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     mapped = clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     np.testing.assert_allclose(mapped.predict(X[:50]), model.predict(X[:50]), rtol=1e-5, atol=1e-5)
-    monkeypatch.setattr(preparation, "_PREPARED_BYTES", 0)
+    monkeypatch.setattr(tables, "_PREPARED_BYTES", 0)
     filed = clone(model).fit(X, y)
     assert abs(filed.score(X_test, y_test) - model.score(X_test, y_test)) < 0.01  # other batches
     monkeypatch.undo()

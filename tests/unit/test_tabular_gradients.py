@@ -4,8 +4,8 @@ from copy import copy
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, regression, table
 from sklearn.exceptions import NotFittedError
+from tabular_samples import QUICK, regression, table
 
 from bochner import Anova, Laplace, Matern, SpectralClassifier, SpectralRegressor
 from bochner.tabular.blending import ProbabilityLink
@@ -76,7 +76,7 @@ def test_gradients_of_probabilities_are_differences(n_classes):
 def test_gradients_on_a_grid_are_central_differences(classify, priors, ranks, monkeypatch):
     """Every row lies on kinks, those of kernels and of ranks alike."""
     monkeypatch.setattr(
-        "bochner.tabular.base.with_ranks_where_better",
+        "bochner.tabular.preparation.choose_rank_encoding",
         lambda inputs, *_: copy(inputs).set_params(ranks=ranks),
     )
     rng = np.random.default_rng(0)

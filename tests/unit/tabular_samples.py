@@ -1,12 +1,15 @@
-"""Data and quick models for the tests of the front door."""
+"""Data and quick models for the tests of the tabular models."""
 
 import numpy as np
 import pytest
 
 from bochner import Anova, Evidence
+from bochner.data import LocalRows
+from bochner.data.targets import Values
 from bochner.learners.evidence import LearnedPrior
 from bochner.tabular import preparation, waves
-from bochner.tabular.solving import Problem, learned_gram
+from bochner.tabular.preparation import PreparedData
+from bochner.tabular.solving import learned_gram
 
 pd = pytest.importorskip("pandas")
 QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)
@@ -24,7 +27,7 @@ def few_waves(monkeypatch):
 def short_choice_of_ranks(monkeypatch):
     """Choose between numbers and ranks by few rows and steps, for tests of something else."""
     monkeypatch.setattr(
-        preparation, "_GLANCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
+        preparation, "_RANK_EVIDENCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
     )
 
 
@@ -36,7 +39,7 @@ def regression(n=120, d=4, seed=0, noise=0.1):
 
 
 def table(n=200, seed=0):
-    """A frame of a number, a category, a truth value and a date, with missing values, and a target."""
+    """A frame of a number, a category, a boolean and a date, with missing values, and a target."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -59,7 +62,12 @@ def problem(n=40, weighted=False, seed=0):
     Y = np.column_stack([np.sin(Z[:, 0]), Z[:, 1] ** 2]) + 0.1 * rng.normal(size=(n, 2))
     counts = rng.integers(1, 4, size=n).astype(float) if weighted else np.ones(n)
     costs = rng.uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
-    return Problem(Z, Y, counts, costs)
+    return prepared_values(Z, Y, counts * costs, counts)
+
+
+def prepared_values(Z, Y, weights=None, counts=None):
+    """Rows Z in memory with values Y."""
+    return PreparedData(LocalRows(Z), Values(Y), weights, counts)
 
 
 def refit(parts, learned, ridge, weights):
@@ -67,5 +75,7 @@ def refit(parts, learned, ridge, weights):
     n = len(parts.Z)
     K = learned_gram(learned, parts.Z) + np.diag(ridge / weights)
     whole = np.block([[K, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
-    solved = np.linalg.solve(whole, np.vstack([parts.Y, np.zeros((1, parts.Y.shape[1]))]))
+    solved = np.linalg.solve(
+        whole, np.vstack([parts.outputs, np.zeros((1, parts.outputs.shape[1]))])
+    )
     return solved[:-1], solved[-1]

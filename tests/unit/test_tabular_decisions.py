@@ -4,9 +4,9 @@ probabilities.
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, regression, table
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, roc_auc_score
+from tabular_samples import QUICK, regression, table
 
 from bochner import Anova, SpectralClassifier, open_rows
 from bochner.tabular.blending import ProbabilityLink

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from front_door_samples import QUICK, regression, table
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from tabular_samples import QUICK, regression, table
 
 from bochner import SpectralClassifier, SpectralRegressor
 

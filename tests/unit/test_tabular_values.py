@@ -4,9 +4,9 @@ import os
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, regression
 from selection import long_except
 from sklearn.base import clone
+from tabular_samples import QUICK, regression
 
 from bochner import Evidence, SpectralRegressor
 from bochner.tabular.target_scales import TargetScale, other_scales

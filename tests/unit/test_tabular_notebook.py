@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, regression
 from page_samples import EVIL, EVIL_ATTRIBUTE
 from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
+from tabular_samples import QUICK, regression
 
 from bochner import SpectralClassifier, SpectralRegressor
 from bochner.tabular import notebook
@@ -108,7 +108,7 @@ def test_text_displays_and_pipelines_stay_as_they_are():
 
 def test_what_a_look_would_cost_decides_over_bars(monkeypatch):
     model = fitted()
-    rows = model._some_rows
+    rows = model._importance_rows
     np.testing.assert_allclose(
         notebook.quick_importances(model.blend_, model.inputs_, rows), model.feature_importances_
     )

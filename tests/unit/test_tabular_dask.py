@@ -1,14 +1,14 @@
-"""The front door on rows that outgrow memory: collections of Dask and files."""
+"""Tabular models on rows that outgrow memory: collections of Dask and files."""
 
 import warnings
 from functools import cache
 
 import numpy as np
 import pytest
-from front_door_samples import few_waves, regression, short_choice_of_ranks  # noqa: F401
 from selection import long_except
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
+from tabular_samples import few_waves, regression, short_choice_of_ranks  # noqa: F401
 from test_dask_travel import watched  # noqa: F401
 
 from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
@@ -17,7 +17,7 @@ from bochner.data.dask import rows as dask_rows
 from bochner.data.dask import tables as dask_tables
 from bochner.learners.descent import joint_descent
 from bochner.tables.read import streaming
-from bochner.tabular import base, waves
+from bochner.tabular import fitting, waves
 
 pd = pytest.importorskip("pandas")
 dask = pytest.importorskip("dask")
@@ -188,14 +188,14 @@ def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # 
 
 @pytest.mark.parametrize("place", [there, pytest.param(np.asarray, marks=pytest.mark.long)])
 def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
-    seen, solve = [], base.solve_descending
+    seen, solve = [], fitting.solve_descending
     monkeypatch.setattr(
-        base, "solve_descending", lambda *given: seen.append(given) or solve(*given)
+        fitting, "solve_descending", lambda *given: seen.append(given) or solve(*given)
     )
     clone(CASES["values"][0]).fit(place(X), place(SIGNAL))
-    stream, _, _, judge, _ = seen[0]
-    held = stream.rows.take(np.flatnonzero(~stream.kept))
-    np.testing.assert_allclose(np.sort(held, axis=0), np.sort(judge.Z, axis=0), atol=1e-6)
+    data, _, evaluation, _ = seen[0]
+    held = data.rows.take(np.flatnonzero(data.weights == 0))
+    np.testing.assert_allclose(np.sort(held, axis=0), np.sort(evaluation.Z, axis=0), atol=1e-6)
 
 
 @pytest.mark.long

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK
 from selection import long_except
 from sklearn.metrics import log_loss
+from tabular_samples import QUICK, prepared_values
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor
-from bochner.data import LocalRows
+from bochner.data.inputs import TableInputs
+from bochner.data.tables import LocalTable
 from bochner.data.targets import Values
-from bochner.tabular import base
-from bochner.tabular.waves import Stream
+from bochner.tabular import fitting
+from bochner.tabular.preparation import TableData, prepare_columns
 
 pd = pytest.importorskip("pandas")
 
@@ -70,7 +71,7 @@ def test_intervals_are_those_of_the_plain_table(name):
 
 def test_intervals_above_the_exact_size_are_those_of_the_plain_table(monkeypatch):
     """Rows are merged before the way of solving is chosen."""
-    monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 100)
+    monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", 100)
     X, y = noisy(160)
     Z, _ = noisy(50, 1)
     expected = quick(max_exact_rows=200).fit(X, y).predict_interval(Z)
@@ -89,7 +90,7 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
     rng = np.random.default_rng(seed)
     found = []
     for limit in (3500, 200):
-        monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", limit)
+        monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", limit)
         X, y = noisy(600, seed)
         weights = None
         if kind == "half":
@@ -104,15 +105,15 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
     assert 0.85 < np.mean(found) < 0.95
 
 
-def test_a_stream_without_some_rows_has_no_copies_of_them_either():
+def test_rows_without_some_of_them_have_no_copies_of_these_either():
     X = np.repeat(noisy(4)[0], 3, axis=0)
-    stream = Stream(LocalRows(X), X[:, :1], np.ones(12, dtype=bool), np.ones(12))
+    data = prepared_values(X, X[:, :1])
     numbers = np.array([1, 9])
-    left = stream.without(numbers, and_equal=True)
-    np.testing.assert_array_equal(np.flatnonzero(left.kept), np.arange(3, 9))
-    left = stream.without(numbers, and_equal=False)
-    np.testing.assert_array_equal(np.flatnonzero(~left.kept), numbers)
-    assert stream.kept.all()
+    left = data.without(numbers, and_equal=True)
+    np.testing.assert_array_equal(np.flatnonzero(left.weights), np.arange(3, 9))
+    left = data.without(numbers, and_equal=False)
+    np.testing.assert_array_equal(np.flatnonzero(left.weights == 0), numbers)
+    assert np.all(data.row_weights == 1)
 
 
 @pytest.mark.long
@@ -122,7 +123,7 @@ def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
     noise = np.random.default_rng(0).normal(size=600)
     order = np.random.default_rng(1).permutation(1800)
     X, noise = np.tile(X, (3, 1))[order], np.tile(noise, 3)[order]
-    monkeypatch.setattr(base.SpectralModel, "_without_repetitions", lambda self, *data: data)
+    monkeypatch.setattr(TableData, "merge_equal_rows", lambda self, most_ties: self)
     model = quick(max_exact_rows=300).fit(X, noise)
     assert min(one.held_out_error for one in model.members_) > 0.85
 
@@ -180,10 +181,9 @@ def test_intervals_of_many_rows_keep_their_coverage(kind, n):
 def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
     X, y = noisy(400)
     weights = np.arange(400) % 2.0
-    model = SpectralRegressor(max_exact_rows=100)
-    model._repetitions = ""
-    prepared = model._prepared(X, Values.of(y), weights, np.random.default_rng(0))
-    assert np.all(weights[prepared.rows] == 1)
+    data = TableData(LocalTable(X), Values.of(y), weights)
+    prepared = prepare_columns(TableInputs(), data, 100, 100, np.random.default_rng(0)).data
+    assert np.all(weights[prepared.numbers] == 1)
 
 
 @pytest.mark.long

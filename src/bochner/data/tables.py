@@ -1,0 +1,248 @@
+"""Tables with columns of any kind, in memory or on Dask, behind the same methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+
+from .._loops.arrays import as_dense
+from .checks import check_numbers
+from .columns import column_kind, has_large_integers, is_frame, table_column
+from .dask.inputs import is_remote, zarr_as_dask
+from .dask.tables import RemoteTable
+from .inputs import TableInputs
+from .maps import release_scratches, scratch
+from .observations import input_keys
+from .repetitions import EqualRows, equal_keys
+from .rows import Block, LocalRows, Rows
+from .targets import Target
+from .unfamiliar import warn_of_unfamiliar
+
+# Rows of a frame that are predicted at once. A fixed number gives the same digits for a row,
+# whichever rows come before and after it.
+FRAME_BLOCK = 4096
+# Sparse rows are made dense up to this size.
+_DENSE_BYTES = 2**31
+# Rows that are prepared at once, and the size up to which all prepared rows are kept in memory
+# instead of in a temporary file.
+_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
+
+
+def open_table(estimator: Any, X: Any, *, reset: bool = False) -> Table:
+    """Validate X as a table, see ``check_rows`` for ``estimator`` and ``reset``.
+
+    Frames are returned as they are: ``TableInputs`` checks their columns. Other rows must be
+    numbers, unless ``estimator.categorical_features`` lists columns; missing values are allowed.
+    """
+    X = zarr_as_dask(X)
+    if is_remote(X):
+        return DaskTable(estimator, X, reset)
+    return LocalTable(_checked(estimator, X, reset))
+
+
+class LocalTable:
+    """A frame, an array, a sparse matrix or a memory map."""
+
+    def __init__(self, source: Any):
+        self.source = source
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    def in_memory(self, most_rows: float = np.inf, refusal: Exception | None = None) -> LocalTable:
+        """Return the table with sparse rows made dense."""
+        if not sp.issparse(self.source):
+            return self
+        n_rows, n_columns = self.shape
+        n_bytes = 8 * n_rows * n_columns
+        if n_bytes > _DENSE_BYTES:
+            raise ValueError(
+                f"Sparse rows are made dense, and {n_rows} x {n_columns} numbers are "
+                f"{n_bytes / 1e9:.1f} GB, more than {_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows "
+                "or columns, or use SpectralRidge, which keeps rows sparse."
+            )
+        return LocalTable(self.source.toarray())
+
+    def take(self, numbers: np.ndarray) -> Any:
+        """Return the rows of these numbers as a frame or an array."""
+        X = self.source
+        if len(numbers) == X.shape[0] and np.array_equal(numbers, np.arange(len(numbers))):
+            return X
+        if not is_frame(X):
+            return X[numbers]
+        return X.iloc[numbers] if type(X).__module__.split(".")[0] == "pandas" else X[numbers]
+
+    def select(self, numbers: np.ndarray) -> LocalTable:
+        """Return a table of the rows of these numbers."""
+        return LocalTable(self.take(numbers))
+
+    def rows_to_read(self, weights: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows that have a weight."""
+        return np.flatnonzero(weights > 0)
+
+    def equal_rows(self, target: Target, weights: np.ndarray) -> EqualRows | None:
+        """Find equal rows, see ``equal_rows``."""
+        return equal_keys(input_keys(self.source), target, weights)
+
+    def prepared(self, inputs: TableInputs) -> Rows:
+        """Return all rows with prepared columns in float32, in memory or in a temporary file."""
+        n_rows, n_columns = self.shape[0], len(inputs.sources_)
+        Z = scratch((n_rows, n_columns), np.float32, _PREPARED_BYTES)
+        for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
+            Z[rows] = inputs.transform(self.take(np.arange(rows.start, rows.stop)))
+            release_scratches()
+        return LocalRows(Z)
+
+    def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> np.ndarray:
+        """Return ``function(prepared rows)``, (n_rows, n_columns), computed block by block.
+
+        Rows in float32 give results in float32. One warning names the columns with missing values
+        or levels that the training rows did not have.
+        """
+        with warn_of_unfamiliar() as cells:
+            transform = partial(inputs._transform, whole=True, cells=cells)
+            return _mapped(self.source, inputs, transform, function, n_columns)
+
+    def transform(self, inputs: TableInputs) -> np.ndarray:
+        """Return all rows with prepared columns, with the warning of ``map_prepared``."""
+        with warn_of_unfamiliar() as cells:
+            return inputs._transform(self.source, whole=True, cells=cells)
+
+
+class DaskTable(RemoteTable):
+    """A Dask array or frame with the methods of ``LocalTable``."""
+
+    def __init__(self, estimator: Any, source: Any, reset: bool):
+        super().__init__(source)
+        self._estimator = estimator
+        if (
+            self.dtype is not None
+            and self.dtype.kind not in "fiub"
+            and not _lists_categories(estimator)
+        ):
+            raise ValueError(
+                f"Arrays are taken as numbers, but X is a Dask array of dtype {self.dtype}. Give "
+                "a Dask frame, or name the columns that hold categories in categorical_features."
+            )
+        if reset:
+            _set_columns(estimator, self.n_features)
+
+    def in_memory(self, most_rows: float = np.inf, refusal: Exception | None = None) -> Any:
+        """Return a ``LocalTable`` of at most ``most_rows`` rows; of more raise ``refusal``.
+
+        Without ``refusal`` a table of more rows is returned as it is.
+        """
+        if self.shape[0] <= most_rows:
+            return LocalTable(_checked(self._estimator, self.here(), True)).in_memory()
+        if refusal is not None:
+            raise refusal
+        return self
+
+    def select(self, numbers: np.ndarray) -> Any:
+        """Return a table in memory of the rows of these sorted numbers; all rows stay on Dask."""
+        return self if len(numbers) == self.shape[0] else LocalTable(self.take(numbers))
+
+    def rows_to_read(self, weights: np.ndarray) -> np.ndarray:
+        """Return the numbers of all rows: those without weight are not removed from Dask."""
+        return np.arange(len(weights))
+
+    def equal_rows(self, target: Target, weights: np.ndarray) -> None:
+        """Return None: rows on Dask are not compared with each other."""
+
+    def prepared(self, inputs: TableInputs) -> Any:  # type: ignore[override]
+        """Return all rows with prepared columns in float32, persisted if the workers have room."""
+        return super().prepared(inputs.transform_part, len(inputs.sources_))
+
+    def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> Any:
+        """Return ``function(prepared rows)`` as a Dask array; see ``LocalTable.map_prepared``.
+
+        It is computed later, so that there is no warning of unfamiliar values.
+        """
+        if self.frame is not None:
+            inputs.check_columns(self.frame)
+        elif self.n_features != inputs.n_features_in_:
+            raise ValueError(
+                f"X has {self.n_features} features, but {type(self._estimator).__name__} is "
+                f"expecting {inputs.n_features_in_} features as input."
+            )
+
+        def on_part(part):
+            part = _checked(inputs, part, False)
+            return _mapped(part, inputs, inputs.transform_part, function, n_columns)
+
+        return self.map(on_part, n_columns)
+
+
+Table = LocalTable | DaskTable
+
+
+def _lists_categories(estimator):
+    return not isinstance(estimator.categorical_features, str)
+
+
+def _set_columns(estimator, n_features):
+    """Set the number of columns, and forget the names of those of an earlier fit."""
+    estimator.n_features_in_ = n_features
+    estimator.__dict__.pop("feature_names_in_", None)
+
+
+def _checked(estimator, X, reset):
+    """Return a frame as it is, and other rows as an array or sparse matrix of numbers."""
+    if is_frame(X):
+        if reset:
+            _set_columns(estimator, X.shape[1])
+        return X
+    X = X.source if isinstance(X, LocalRows) else X
+    keep = _lists_categories(estimator) or has_large_integers(X)
+    try:
+        return check_numbers(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=None if keep else (np.float64, np.float32),
+            ensure_all_finite="allow-nan",
+            reset=reset,
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars "
+            "frame, or name the columns that hold categories in categorical_features."
+        ) from error
+
+
+def _mapped(X, inputs, transform, function, n_columns):
+    if is_frame(X):
+        return np.concatenate([function(transform(block)) for block in _frame_blocks(X, inputs)])
+    if _lists_categories(inputs):
+        return function(transform(as_dense(X)))
+
+    def fill(block, out):
+        out[...] = function(transform(as_dense(block)))
+
+    return LocalRows(X).map(Block(fill, row_bytes=8 * len(inputs.sources_)), n_columns)
+
+
+def _frame_blocks(X: Any, inputs: TableInputs) -> Iterable[Any]:
+    """Return blocks of rows; one block if a column of categories holds numbers.
+
+    Such a column is refused if none of its values is a known level, which only all rows show.
+    """
+    has_same_columns = X.shape[1] == inputs.n_features_in_
+    if X.shape[0] <= FRAME_BLOCK or (
+        has_same_columns
+        and any(column_kind(table_column(X, j)) != "objects" for j in inputs.categories_)
+    ):
+        return [X]
+    table = LocalTable(X)
+    return (
+        table.take(np.arange(rows.start, rows.stop))
+        for rows in gen_batches(X.shape[0], FRAME_BLOCK)
+    )

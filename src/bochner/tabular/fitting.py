@@ -1,0 +1,258 @@
+"""Steps of a fit of the tabular models: families of priors, exact members, waves, trees, blend."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._checks import refuse_class
+from .._estimator import FitTasks
+from .._loops.threads import ordered_map, thread_count
+from ..data.repetitions import held_out_size
+from ..learners.evidence import LearnedPrior, check_learnable
+from ..priors import Anova, Gaussian, Laplace, SpectralPrior
+from .blending import blend_weights
+from .members import LEAST_WEIGHT, Blend, Member
+from .preparation import PreparedData
+from .solving import Solved, solve_holding_out, solve_leaving_out
+from .trees import TreeMember, cross_fitted_trees
+from .waves import solve_descending
+
+# Up to this number of rows the inverse of the kernel matrix takes seconds, and gives exact
+# leave-one-out scores.
+LEAVE_ONE_OUT_ROWS = 3500
+# Kernel matrices of several families are computed at once if one is not larger than this.
+_TOGETHER_BYTES = 2**29
+
+
+@dataclass(frozen=True)
+class Family:
+    """A learned prior, its name, and the seconds that it took."""
+
+    name: str
+    learned: LearnedPrior
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A solved member, before the weights of the blend are known."""
+
+    name: str
+    learned: LearnedPrior | None
+    solved: Solved
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A result, and the seconds that it took."""
+
+    result: Any
+    seconds: float
+
+
+def check_priors(priors: Any) -> tuple[SpectralPrior, ...]:
+    """Return one prior, several, or the default three, all of families that evidence can learn."""
+    if priors is None:
+        return Anova(), Laplace(), Gaussian()
+    priors = tuple(priors) if isinstance(priors, (tuple, list)) else (priors,)
+    if not len(priors):
+        raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
+    for prior in priors:
+        refuse_class(prior, "priors")
+        if not isinstance(prior, SpectralPrior):
+            raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
+        check_learnable(prior)
+    return priors
+
+
+def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
+    """Return the name of each family, numbered if it occurs more than once."""
+    names = [type(prior).__name__.lower() for prior in priors]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
+        for k, name in enumerate(names)
+    ]
+
+
+def each_family(
+    work: Callable[[int], Any], tasks: Iterable[int], n_families: int, together: bool = True
+) -> list[Timed]:
+    """Return ``work(k)`` of each family, until ``tasks`` ends.
+
+    Families run on a thread each if ``together``, otherwise one after the other with all threads.
+    """
+
+    def timed(k):
+        begun = time.perf_counter()
+        return Timed(work(k), time.perf_counter() - begun)
+
+    numbers = range(n_families)
+    each = ordered_map(timed, numbers) if together else (timed(k) for k in numbers)
+    with closing(each) as families:
+        return [outcome for _, outcome in zip(tasks, families)]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows in the order in which they are solved; the last ``n_held`` evaluate the members.
+
+    With ``leaves_one_out`` these are all rows, each scored by the fit without it.
+    """
+
+    data: PreparedData
+    n_held: int
+    leaves_one_out: bool
+
+    @cached_property
+    def evaluation(self) -> PreparedData:
+        """The rows that evaluate the members."""
+        return self.data.take(np.arange(len(self.data) - self.n_held, len(self.data)))
+
+
+def choose_split(
+    data: PreparedData, all_rows: PreparedData | None, rng: np.random.Generator
+) -> Split:
+    """Choose between leave-one-out and held-out rows, which are a random sample."""
+    n_rows = len(data)
+    if all_rows is None and n_rows <= LEAVE_ONE_OUT_ROWS:
+        return Split(data, n_rows, True)
+    n_all = n_rows if all_rows is None else int(np.sum(all_rows.row_weights > 0))
+    # A sample with many copies has few different rows.
+    n_held = min(held_out_size(n_all, 4), n_rows // 2)
+    return Split(data.take(rng.permutation(n_rows)), n_held, False)
+
+
+def solve_families(
+    families: list[Family],
+    split: Split,
+    ridge_steps: int,
+    rng: np.random.Generator,
+    tasks: FitTasks,
+    *,
+    refit: bool,
+) -> list[Candidate]:
+    """Solve one exact member for each family."""
+    generators = rng.spawn(len(families))
+
+    def solve(k):
+        learned = families[k].learned
+        if split.leaves_one_out:
+            return solve_leaving_out(split.data, learned, ridge_steps)
+        return solve_holding_out(
+            split.data, learned, ridge_steps, split.n_held, generators[k], refit
+        )
+
+    # Several kernel matrices at once, unless there are more threads than families, or too
+    # little memory.
+    n_bytes = 4 * len(split.data) ** 2
+    together = thread_count() <= len(families) and n_bytes <= _TOGETHER_BYTES
+    names = [family.name for family in families]
+    outcomes = each_family(solve, tasks.each("solving", names), len(families), together)
+    return [
+        Candidate(family.name, family.learned, outcome.result, family.seconds + outcome.seconds)
+        for family, outcome in zip(families, outcomes)
+    ]
+
+
+def solve_all_rows(
+    solved: list[Candidate],
+    data: PreparedData,
+    evaluation: PreparedData,
+    rng: np.random.Generator,
+    tasks: FitTasks,
+) -> list[Candidate]:
+    """Fit waves of each learned prior to all rows."""
+    members = []
+    for k in tasks.each("passing over all rows", [one.name for one in solved]):
+        begun, learned = time.perf_counter(), solved[k].learned
+        waves = solve_descending(data, learned, evaluation, rng)
+        seconds = time.perf_counter() - begun
+        members.append(Candidate(f"{solved[k].name} waves", learned, waves, seconds))
+    return members
+
+
+def grow_trees(
+    split: Split, all_rows: PreparedData | None, rng: np.random.Generator, tasks: FitTasks
+) -> list[Candidate]:
+    """Fit trees to all rows."""
+    members = []
+    for _ in tasks.each("growing", ["trees"]):
+        begun = time.perf_counter()
+        if all_rows is None:
+            n_held = None if split.leaves_one_out else split.n_held
+            grown = cross_fitted_trees(split.data, n_held, rng)
+        else:
+            trees = TreeMember.fitted(all_rows.in_memory(), int(rng.integers(2**31)))
+            grown = Solved(trees, trees.evaluate(split.evaluation.Z))
+        members.append(Candidate("trees", None, grown, time.perf_counter() - begun))
+    return members
+
+
+def path_sentence(split: Split, all_rows: PreparedData | None, max_exact_rows: int) -> str:
+    """Return a sentence on how the rows were solved, and why."""
+    n_rows, n_held = len(split.data), split.n_held
+    if split.leaves_one_out:
+        return (
+            f"exact: {n_rows} different rows, at most {LEAVE_ONE_OUT_ROWS}, so every score is "
+            "leave-one-out"
+        )
+    if all_rows is None:
+        return (
+            f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to "
+            "choose and to blend, then all fitted"
+        )
+    return (
+        f"many rows: {len(all_rows)} are more than max_exact_rows={max_exact_rows}, so "
+        f"kernels are exact on a sample of {n_rows - n_held}, and waves of the same priors "
+        f"descend over all rows; {n_held} were held out to choose and to blend"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Blended:
+    """A blend, reports on all members, and scores of the blend for the evaluation rows."""
+
+    blend: Blend
+    reports: list[Member]
+    held_out: np.ndarray
+
+
+def blend_members(members: list[Candidate], evaluation: PreparedData) -> Blended:
+    """Weight the members by their scores of the evaluation rows."""
+    Y, row_weights = evaluation.outputs, evaluation.row_weights
+    held_out = np.stack([one.solved.held_out for one in members])
+    weights = blend_weights(held_out, Y, row_weights)
+    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+    weights /= weights.sum()
+
+    def mean_squares(residuals):
+        return np.average(np.sum(residuals**2, axis=1), weights=row_weights)
+
+    total = mean_squares(Y - np.average(Y, axis=0, weights=row_weights))
+    reports = [
+        Member(
+            name=one.name,
+            prior=None if one.learned is None else one.learned.prior,
+            weight=float(weights[k]),
+            held_out_error=float(mean_squares(Y - held_out[k]) / (total if total > 0 else 1.0)),
+            ridge=float(one.solved.ridge),
+            noise=np.nan if one.learned is None else one.learned.noise,
+            n_points=len(one.solved.expansion),
+            seconds=float(one.seconds),
+        )
+        for k, one in enumerate(members)
+    ]
+    used = np.flatnonzero(weights)
+    blend = Blend(
+        tuple(members[k].solved.expansion for k in used),
+        tuple(float(weights[k]) for k in used),
+    )
+    return Blended(blend, reports, np.tensordot(weights, held_out, axes=1))
