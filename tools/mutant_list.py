@@ -523,14 +523,14 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "boosting/gbrff_base.py features/landmarks.py solvers/direct.py "
-        "data/targets.py data/repetitions.py models/certified.py _loops/boosting_kernels.py",
+        "data/targets.py data/training.py models/certified.py _loops/boosting_kernels.py",
         "conformance/test_estimator_laws.py unit/test_operator_ridge.py unit/test_certificates.py "
         "unit/test_boosting_kernels.py unit/test_landmarks.py",
         {
             "weights-of-a-step": ("bound_minimizer(signs * prediction, self.counts * weights)", "bound_minimizer(signs * prediction, weights)"),
             "weights-of-landmark-sums": ("len(target.classes), weights).reshape(", "len(target.classes)).reshape("),
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
-            "weights-merged": ("totals = np.bincount(places, weights)", "totals = np.bincount(places)"),
+            "weights-merged": ("totals = np.bincount(places, self.weights)", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
             "weights-certified": ('said = {"valid": not caveat,', 'said = {"valid": True,'),
         },
@@ -941,7 +941,7 @@ MUTANTS: list[Mutant] = [
         "data/rows.py data/batches.py",
         "unit/test_rows.py",
         {
-            "rows-own-sum": ("return part.copy()  # never add", "return part  # never add"),
+            "rows-own-sum": ("return part.copy()", "return part"),
             "rows-mapped-numbers": (
                 "self.source[numbers[first:last]]",
                 "self.source[first:last]",

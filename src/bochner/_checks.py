@@ -1,4 +1,4 @@
-"""Checks of parameters and their messages: what we got, what we need, what to write instead."""
+"""Checks of parameters, with messages that state what to write instead."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-# What every public ``rng`` and ``random_state`` accepts.
+# Types of every public ``rng`` and ``random_state``.
 Seed = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
 
 
@@ -27,8 +27,7 @@ def as_generator(seed: Any, name: str = "random_state") -> np.random.Generator:
     ):
         raise TypeError(
             f"{name} must be an integer, None, a numpy.random.Generator, SeedSequence or "
-            f"RandomState, got {seed!r}. "
-            f"Write e.g. {name}=0."
+            f"RandomState, got {seed!r}. Write e.g. {name}=0."
         )
     if isinstance(seed, int | np.integer) and seed < 0:
         raise ValueError(f"{name} must not be negative, got {seed}. Write e.g. {name}=0.")
@@ -36,7 +35,7 @@ def as_generator(seed: Any, name: str = "random_state") -> np.random.Generator:
 
 
 def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
-    """A whole number of at least ``minimum``."""
+    """Validate an integer of at least ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(
             f"{name} must be an integer, got {value!r}. Write e.g. {name}={max(minimum, 100)}."
@@ -50,7 +49,7 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
 
 
 def check_auto_count(value: Any, name: str, *, minimum: int = 1) -> None:
-    """ "auto", or a whole number of at least ``minimum``."""
+    """Validate "auto" or an integer of at least ``minimum``."""
     if isinstance(value, str):
         check_choice(value, name, ("auto",))
     else:
@@ -58,7 +57,7 @@ def check_auto_count(value: Any, name: str, *, minimum: int = 1) -> None:
 
 
 def check_share(value: Any, name: str, *, allow_one: bool = False, example: float = 0.1) -> float:
-    """A number between 0 and 1: a share, or a probability."""
+    """Validate a number between 0 and 1: a share, or a probability."""
     if check_positive(value, name) > 1 or (value == 1 and not allow_one):
         raise ValueError(
             f"{name} must be between 0 and 1, got {value}. Write e.g. {name}={example}."
@@ -67,7 +66,7 @@ def check_share(value: Any, name: str, *, allow_one: bool = False, example: floa
 
 
 def check_positive(value: Any, name: str, *, allow_zero: bool = False) -> float:
-    """A positive finite number."""
+    """Validate a positive finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}. Write e.g. {name}=1.0.")
     if not np.isfinite(float(value)) or value < 0 or (value == 0 and not allow_zero):
@@ -77,12 +76,12 @@ def check_positive(value: Any, name: str, *, allow_zero: bool = False) -> float:
 
 
 def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
-    """One positive number for all columns, or one per column (ARD), as a vector of ``n_features``."""
+    """Return one positive number for all columns, or one per column (ARD), as a vector."""
     if isinstance(value, str):
         raise ValueError(
             f"{name}={value!r} is taken from the data and none was given. Use the prior inside "
-            "SpectralFeatures, or call "
-            f"prior.resolved(X) first, or write a number, e.g. {name}=1.0."
+            "SpectralFeatures, or call prior.resolved(X) first, or write a number, e.g. "
+            f"{name}=1.0."
         )
     try:
         vector = np.asarray([] if value is None else value, dtype=np.float64)
@@ -103,21 +102,21 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """One of a few words."""
+    """Validate one of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
     return value
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """True or False."""
+    """Validate True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 
 
 def refuse_class(value: Any, name: str) -> None:
-    """A class where an object is meant: its parentheses were forgotten."""
+    """Raise TypeError if a class is given instead of an object."""
     if isinstance(value, type):
         raise TypeError(
             f"{name} must be an object, got the class {value.__name__}. Write "
@@ -126,7 +125,7 @@ def refuse_class(value: Any, name: str) -> None:
 
 
 def check_transformer(value: Any, name: str) -> None:
-    """A transformer of scikit-learn's kind, or a pipeline that ends in one."""
+    """Validate a scikit-learn transformer, or a pipeline that ends in one."""
     refuse_class(value, name)
     if not isinstance(value, (TransformerMixin, Pipeline, FrozenEstimator)):
         raise TypeError(

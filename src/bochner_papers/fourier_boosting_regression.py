@@ -20,14 +20,14 @@ METHODS = ["FourierBoosting", "HistGradientBoosting"]
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each data set, split and method."""
+    """Return one case for each data set, split and method."""
     tables, rows = (NEEDS[:1], 2000) if scale == "smoke" else (NEEDS, None)
     n_splits = {"smoke": 1, "quick": 3, "paper": 10}[scale]
     return every(split=range(n_splits), dataset=tables, method=METHODS, rows=[rows])
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """R² on a quarter of the rows; for several outputs histogram trees are fitted one by one."""
+    """Return R² on a quarter of the rows; trees are fitted to each output separately."""
     data = load(case["dataset"])
     X, Y = (np.asarray(part, dtype=np.float64)[: case["rows"]] for part in (data.data, data.target))
     X, X_test, Y, Y_test = train_test_split(

@@ -1,6 +1,4 @@
-"""One landmark a round on the two moons: the periodic loss over landmarks, and the boundary
-(Gautheron et al. 2020, Figure 1).
-"""
+"""One landmark per round on two moons: loss and boundary (Gautheron et al. 2020, Figure 1)."""
 
 import numpy as np
 from sklearn.datasets import make_moons
@@ -27,22 +25,18 @@ DEVIATIONS = (
 
 
 def cases(scale: str) -> list[Case]:
-    """One case a seed; every case has 10 rounds."""
+    """Return one case per seed; every case has 10 rounds."""
     return every(seed=range(1 if scale == "smoke" else 10))
 
 
 def moons() -> tuple[np.ndarray, np.ndarray]:
-    """The 100 points and their labels ±1: not shuffled, centred and stretched, as in the authors'
-    script.
-    """
+    """Return 100 points and labels ±1, unshuffled and standardized as in the authors' script."""
     X, y = make_moons(100, noise=0.05, shuffle=False, random_state=55)
     return 2 * (X - X.mean(axis=0)), np.where(y == 1, 1, -1)
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Accuracy and loss after each round, and the fitted function, from which everything else is
-    drawn.
-    """
+    """Return accuracy and loss after each round, and the fitted function for the figure."""
     X, y = moons()
     prior = Gaussian(1 / X.shape[1])
     model = GBRFF1Classifier(
@@ -77,7 +71,7 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 class _Rounds:
-    """The first rounds of a stored function, as a model that can be drawn."""
+    """First rounds of a stored function, as a model that can be drawn."""
 
     def __init__(self, stored, n_rounds):
         whole = Expansion(
@@ -86,7 +80,7 @@ class _Rounds:
         self.expansion, self.classes_ = whole.take(slice(n_rounds)), np.array([-1, 1])
 
     def decision_function(self, X):
-        """The sum of these rounds."""
+        """Return the sum of these rounds."""
         return self.expansion.evaluate(np.asarray(X, dtype=np.float64))[:, 0]
 
 

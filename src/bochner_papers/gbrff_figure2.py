@@ -35,7 +35,7 @@ _GRIDS: dict[str, Case] = {
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each table, split and method."""
+    """Return one case for each table, split and method."""
     n_splits = {"smoke": 1, "quick": 5, "paper": 20}[scale]
     fixed = {
         "folds": 5 if scale == "paper" else 3,
@@ -46,7 +46,7 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Test accuracies at each number of landmarks, each with its own best setting."""
+    """Return test accuracies at each number of landmarks, each with its own best setting."""
     X, X_test, y, y_test = protocol.binary_split(case["dataset"], case["split"])
     settings, scores = every(**case["grid"]), partial(_accuracies, case, int(rng.integers(2**31)))
     found = protocol.cross_validated(scores, settings, X, y, case["folds"], case["split"])
@@ -56,8 +56,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _accuracies(case, seed, settings, X, y, X_test, y_test):
-    """For each setting the accuracy at each number of landmarks: of one booster read off on the
-    way, of PBRFF fitted again each time.
+    """Return the accuracy of each setting at each number of landmarks.
+
+    Boosters are fitted once and evaluated after some rounds; PBRFF is fitted again each time.
     """
     counts = case["counts"]
     X, X_test = protocol.standardized(X, X_test)  # by the training part of each fold

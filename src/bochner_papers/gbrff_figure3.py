@@ -36,7 +36,7 @@ _FIXED = {"gamma": [1.0], "beta": [1.0]}
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each table, split and K."""
+    """Return one case for each table, split and K."""
     n_splits = {"smoke": 1, "quick": 10, "paper": 20}[scale]
     largest = 100 if scale == "smoke" else 1000
     planned = every(split=range(n_splits), dataset=TABLES[scale], K=COUNTS, largest=[largest])
@@ -50,7 +50,7 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Test accuracy when T·K reaches each of ``TOTALS``, each with its own best setting."""
+    """Return test accuracy when T·K reaches each of ``TOTALS``, each with its own best setting."""
     X, X_test, y, y_test = binary_split(case["dataset"], case["split"])
     settings, scores = (
         every(**case.get("grid", _FIXED)),
@@ -64,7 +64,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _accuracies(case, seed, settings, X, y, X_test, y_test):
-    """For each setting the accuracy at each total, of one booster read off on the way."""
+    """Return the accuracy of each setting at each total, from one booster."""
     X, X_test = standardized(X, X_test)
     K, scores = case["K"], []
     for setting in settings:

@@ -34,13 +34,13 @@ _COMPILED, _COMPILED_ROWS = ("GBRFF1", "GBRFF2", "FourierBoosting"), 10_000
 
 
 def cases(scale: str) -> list[Case]:
-    """One case a method: it goes up the sizes until its limit."""
+    """Return one case per method, which increases the number of rows until its limit."""
     limit, largest, rounds = _SCALES[scale]
     return every(method=METHODS, limit=[limit], largest=[largest], rounds=[rounds])
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """CPU seconds to fit and predict the whole data, for sizes 150 · 1.5^k."""
+    """Return CPU seconds to fit and predict the whole data, for sizes 150 · 1.5^k."""
     sizes: list[int] = []
     seconds: list[float] = []
     size = 150

@@ -49,7 +49,7 @@ _GRIDS: dict[str, Case] = {
 _STARTS: dict[str, Case] = {"LGBM": {}, "GBRFF2": {"gamma": 0.5}, "FourierBoosting": {}}
 
 _GRID = 121
-# What grids and results name by the paper's symbols.
+# Parameters by the paper's symbols, as in grids and results.
 _PARAMETERS = {
     "gamma": "prior__gamma",
     "lam": "penalty",
@@ -58,7 +58,7 @@ _PARAMETERS = {
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each set, number of rows, seed and method."""
+    """Return one case for each set, number of rows, seed and method."""
     sizes = {
         "smoke": [100],
         "quick": [100, 200, 400, 700, 1000],
@@ -71,22 +71,21 @@ def cases(scale: str) -> list[Case]:
 
 
 def _is_drawn(case):
-    """Whether a case's boundary is in the figure: of the first seed, on 400 rows where there are
-    many rounds.
-    """
+    """Return True if the boundary of a case is in the figure: first seed, and 400 rows."""
     return case["seed"] == 1 and case["rows"] == (400 if case["rounds"] == 1000 else 100)
 
 
 def training_rows(case: Case) -> list[np.ndarray]:
-    """X, X_test, y, y_test: half of the rows each."""
+    """Return X, X_test, y, y_test: half of the rows each."""
     data = getattr(datasets, case["dataset"])(case["rows"], case["seed"])
     shared = {"stratify": data.target, "random_state": case["seed"]}
     return train_test_split(data.data, data.target, test_size=0.5, **shared)
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Train and test accuracy of the tuned method; half of the rows are for training, nothing is
-    scaled.
+    """Return train and test accuracy of the tuned method; half of the rows are for training.
+
+    Nothing is scaled.
     """
     X, X_test, y, y_test = training_rows(case)
     folds = StratifiedKFold(case["folds"], shuffle=True, random_state=case["seed"])
@@ -105,7 +104,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _grid(case):
-    """For GridSearchCV; trees of depth m have up to 2^m leaves, as in the authors' script."""
+    """Return the grid for GridSearchCV; trees of depth m have up to 2^m leaves."""
     grid = {_PARAMETERS.get(name, name): values for name, values in case["grid"].items()}
     if case["method"] != "LGBM" or not grid:
         return grid
@@ -113,7 +112,7 @@ def _grid(case):
 
 
 def _curves(results, toy):
-    """Numbers of training rows and mean test accuracies at them, for each method."""
+    """Return numbers of training rows and mean test accuracies at them, for each method."""
     found = {
         method: curve(results, "accuracy", "rows", dataset=toy, method=method) for method in METHODS
     }

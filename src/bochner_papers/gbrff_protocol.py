@@ -1,6 +1,4 @@
-"""What the experiments of Gautheron et al. 2020 share: tables, splits, models by the paper's names,
-cross-validation.
-"""
+"""Protocol of Gautheron et al. 2020: tables, splits, models, cross-validation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,21 +36,22 @@ PAPER_GRIDS: dict[str, dict[str, list[Any]]] = {
 
 
 def binary_split(table: str, split: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """X, X_test, y, y_test of a stratified 70/30 split, labels ±1."""
+    """Return X, X_test, y, y_test of a stratified 70/30 split, labels ±1."""
     data = load(table)
     X, y = np.asarray(data.data, dtype=np.float64), data.y_binary.astype(int)
     return train_test_split(X, y, stratify=y, test_size=0.3, random_state=split)
 
 
 def standardized(X: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
-    """All parts with the columns of the first, the training part, brought to mean 0 and variance 1."""
+    """Standardize all parts by means and deviations of the first one, the training part."""
     scaler = StandardScaler().fit(X)
     return [scaler.transform(part) for part in (X, *others)]
 
 
 def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> Any:
-    """A method by its name in the paper; a setting is in the paper's symbols: gamma, beta, lam (its
-    λ), C.
+    """Return a method by its name in the paper.
+
+    Settings have the paper's symbols: gamma, beta, lam (its λ), C.
     """
     if method == "GBRFF1":
         learner = PacBayes(setting.get("beta", 1.0))
@@ -93,8 +92,9 @@ def cross_validated(
     n_folds: int,
     seed: int,
 ) -> np.ndarray:
-    """The sum over the folds of ``scores(settings, X, y, X_valid, y_valid)``, a row for each
-    setting; zeros where there is no choice.
+    """Sum ``scores(settings, X, y, X_valid, y_valid)`` over the folds, one row per setting.
+
+    A single setting has zeros.
     """
     if len(settings) == 1:
         return np.zeros(1)

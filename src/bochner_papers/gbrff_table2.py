@@ -58,7 +58,7 @@ LARGE_QUICK_GRIDS = QUICK_GRIDS | {
     "BMKR": {"C": [1.0]},
 }
 # Five folds for the two boosters with the paper's trees beside them; three, and shorter runs, for
-# the slow rivals.
+# the slow baselines.
 QUICK_EFFORT = {
     "GBRFF1": {"n_folds": 3},
     "PBRFF": {"n_folds": 3},
@@ -93,7 +93,7 @@ TRIED = (
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each table, split and method; the quick ones first."""
+    """Return one case for each table, split and method; fast ones first."""
     if scale == "smoke":
         tiny = {
             "GBRFF2": {"gamma": [1.0], "lam": [0.0, 0.125]},
@@ -140,7 +140,7 @@ def left_out(case: Case) -> bool:
 
 
 def _planned(grids, **choices):
-    """Every combination for which the paper has a number, with the grid of its method."""
+    """Return every combination for which the paper has a number, with the grid of its method."""
     planned = [case for case in every(**choices) if case["method"] in PUBLISHED[case["dataset"]]]
     return [case | {"grid": grids[case["method"]]} for case in planned]
 
@@ -151,7 +151,7 @@ def _shortened(table, method):
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Tune by cross-validation on the training part, fit it whole, score the test part."""
+    """Tune by cross-validation on the training part, fit on all of it, and score the test part."""
     X, X_test, y, y_test = binary_split(case["dataset"], case["split"])
     if case["max_train"] and len(y) > case["max_train"]:
         X, _, y, _ = train_test_split(
@@ -170,9 +170,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _accuracies(case, seed, settings, X, y, X_test, y_test):
-    """Accuracy of each setting; what does not depend on C (the greedy features, the landmark map)
-    is computed once.
-    """
+    """Return the accuracy of each setting; parts that do not depend on C are computed once."""
     X, X_test = standardized(X, X_test)
     method = case["method"]
     shared: dict[Any, Any] = {}

@@ -1,6 +1,4 @@
-"""Figure 1 of Bullins et al. 2018 from stored results: the game in the plane, its potential, and
-harmonics on the sphere.
-"""
+"""Figure 1 of Bullins et al. 2018 from stored results: game, potential and harmonics."""
 
 from typing import Any
 
@@ -22,9 +20,7 @@ GRID, MARGIN, SCORE_LIMIT = 121, 0.05, 2.0
 def game_figure(
     rounds: list[int], drawn: dict[str, Any], plane: Any, harmonics: dict[str, Any], sphere: Any
 ) -> Any:
-    """The three parts of the figure below each other; ``plane`` and ``sphere`` are points and
-    labels.
-    """
+    """Draw the three parts of the figure; ``plane`` and ``sphere`` are points and labels."""
     import matplotlib.pyplot as plt
 
     X, y = plane

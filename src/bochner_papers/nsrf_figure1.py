@@ -79,7 +79,7 @@ PAIRS = {
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each data set, method and seed, and the game whose rounds are drawn."""
+    """Return one case for each data set, method and seed, and the game of the figure."""
     n_train, n_test, n_seeds, rounds = _SCALES[scale]
     searches = ["langevin", "langevin tuned", "ascent", "ascent tuned", "wide"]
     first = [f"{search} {rounds[0]}" for search in searches]
@@ -111,15 +111,14 @@ def cases(scale: str) -> list[Case]:
     shown = [1, 30, 100, 300] if scale != "smoke" else [1, 5]
     listed_cases.append(drawn | {"method": "drawn", "rounds": shown})
     if scale != "smoke":
-        # The twisted windmill again, with eight times the rows: what the sample of 2000 was
-        # missing.
+        # The twisted windmill again, with eight times the rows.
         large = {"data": "windmill twisted", "seed": 0, "n_train": 16_000, "n_test": n_test}
         listed_cases += [large | {"method": method} for method in ("wide 100", "joint")]
     return listed_cases
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Accuracy of one method on one draw of the data, which depends on the case's seed alone."""
+    """Return the accuracy of one method on one draw of the data, which depends only on the seed."""
     data_rng = np.random.default_rng([case["seed"], 2018])
     X, y = draw(case["data"], case["n_train"], data_rng)
     X_test, y_test = draw(case["data"], case["n_test"], data_rng)
@@ -219,7 +218,7 @@ def figure(results: Results) -> Figure:
 
 
 def draw(data: str, n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Points and labels ±1 of one of the three data sets."""
+    """Return points and labels ±1 of one of the three data sets."""
     if data == "sphere":
         drawn = sphere_checkerboard(n_rows, rng)
     else:
@@ -238,7 +237,7 @@ def _fixed_kernel(method, tuned, X):
 
 
 def _start(method, tuned, X, y):
-    """Whose spectrum the searches start from, 1.5 times as wide."""
+    """Return the prior of the starting points, with a spectrum 1.5 times as wide."""
     if method == "wide":
         return Gaussian(gamma=300.0)
     if method == "joint":  # descent moves its frequencies only a little
@@ -272,8 +271,9 @@ def _learner(method, count):
 
 
 def _evolution(X, y, shown, rng):
-    """What Figure 1a shows of a Langevin game from the tuned starting points, after each of some
-    rounds.
+    """Return the data of Figure 1a: a Langevin game from the tuned starting points.
+
+    It has one entry for each of some rounds.
     """
     start = _start("langevin", True, X, y).sample(500, 2, rng)
     game = MarginGame(n_rounds=shown[-1], peaks=_search("langevin"), certificate=False)

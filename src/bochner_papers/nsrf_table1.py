@@ -1,5 +1,6 @@
-"""Accuracy against the number of features on image pairs: random features, OKRFF, the margin game,
-joint descent.
+"""Accuracy against the number of features on image pairs, for four methods.
+
+The methods are random features, OKRFF, the margin game, and joint descent.
 """
 
 import time
@@ -72,7 +73,7 @@ _N_CANDIDATES = 20_000
 
 
 def cases(scale: str) -> list[Case]:
-    """One case for each pair, method and seed; a case covers all numbers of features."""
+    """Return one case for each pair, method and seed; a case covers all numbers of features."""
     if scale == "smoke":
         methods = ["rff", "okrff", "game", "joint"]
         return every(pair=[VARIED], seed=[0], n_train=[500], counts=[[10, 20]], method=methods)
@@ -101,9 +102,7 @@ def left_out(case: Case) -> bool:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Test accuracy by number of features (two to a frequency), and the CPU seconds that learning
-    took.
-    """
+    """Return test accuracy by number of features (two per frequency), and CPU seconds to learn."""
     X, y, X_test, y_test = pair_rows(case["pair"])
     if case["n_train"] is not None:
         rows = rng.choice(len(X), case["n_train"], replace=False)
@@ -169,8 +168,9 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def _scores(results, pair, method):
-    """{number of features: accuracies in percent over the seeds}; some seeds may have more features
-    than others.
+    """Return {number of features: accuracies in percent over the seeds}.
+
+    Some seeds may have more features than others.
     """
     found: dict[int, list[float]] = {}
     for _, result in chosen(results, pair=pair, method=method):
@@ -180,8 +180,9 @@ def _scores(results, pair, method):
 
 
 def _difference(scores, ours, theirs):
-    """The game at ``ours`` features minus the better baseline at ``theirs``, and the standard
-    error; None with fewer than three seeds of one.
+    """Return the game at ``ours`` features minus the better baseline at ``theirs``.
+
+    The standard error comes second; None with fewer than three seeds of one.
     """
     values = [scores["game"].get(ours, []), *(scores[b].get(theirs, []) for b in BASELINES)]
     if min(map(len, values)) < 3:
@@ -224,8 +225,9 @@ def figure(results: Results) -> Figure:
 
 
 def pair_rows(pair: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training and test rows of two classes, scaled to [0, 1] and centered on the training mean, as
-    float32.
+    """Return training and test rows of two classes as float32.
+
+    They are scaled to [0, 1] and centered on the training mean.
     """
     name, low, high = PAIRS[pair]
     data = load(name)
@@ -245,7 +247,7 @@ def pair_rows(pair: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
 def svm_accuracy(
     measure: FourierMeasure, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray
 ) -> float:
-    """Test accuracy of the ℓ1-SVM with C = 1 on the features."""
+    """Return the test accuracy of the ℓ1-SVM with C = 1 on the features."""
     machine = LinearSVC(loss="hinge", C=1.0, random_state=0)
     # liblinear's own limit of 1000 iterations, for every method alike.
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
@@ -263,7 +265,7 @@ def _random_features(X, y, counts, rng):
 
 
 def _optimal_alignment(X, y, counts, rng):
-    """OKRFF with the χ² ball: the scale is that of random features, the divergence its own choice."""
+    """Learn OKRFF with the χ² ball, at the scale of random features."""
     scale = _best_scale(X, y, rng)
     started = time.process_time()
     n_candidates = min(_N_CANDIDATES, 40 * len(X))
@@ -286,8 +288,9 @@ def _optimal_alignment(X, y, counts, rng):
 
 
 def _best_on_held_out(build, settings, X, y, rng, count=1000):
-    """The setting whose measure of ``count`` features scores best on a fifth of at most 5000
-    training rows.
+    """Return the setting whose measure of ``count`` features scores best on held-out rows.
+
+    These are a fifth of at most 5000 training rows.
     """
     rows = rng.permutation(len(X))[:5000]
     cut = len(rows) // 5
@@ -305,13 +308,13 @@ def _best_scale(X, y, rng):
 
 
 def _draws(X, scale, n_atoms, rng):
-    """Draws for an RBF kernel of bandwidth ``scale`` times the median distance."""
+    """Draw frequencies for an RBF kernel of bandwidth ``scale`` times the median distance."""
     prior = Gaussian(gamma="median").resolved(X)
     return Gaussian(gamma=prior.gamma / scale**2).sample(n_atoms, X.shape[1], rng)
 
 
 def _margin_game(X, y, counts, rng, peaks=None):
-    """One game; the first rounds of it are the game with fewer features."""
+    """Play one game; its first rounds are the game with fewer features."""
     prior = Gaussian(gamma="median").resolved(X).sample(500, X.shape[1], rng)
     peaks = AscentPeaks() if peaks is None else peaks
     wanted, plays, measures, seconds = sorted(m // 2 for m in counts), [], {}, {}
@@ -328,7 +331,7 @@ def _margin_game(X, y, counts, rng, peaks=None):
 
 
 def _langevin_game(X, y, counts, rng):
-    """Algorithm 1 of the paper, with the ten best peaks of each search."""
+    """Play Algorithm 1 of the paper, with the ten best peaks of each search."""
     return _margin_game(X, y, counts, rng, LangevinPeaks(n_walkers=500, n_steps=100, top=10))
 
 

@@ -1,6 +1,4 @@
-"""Figure 1: how fast operator-valued random features approach their kernels, and how large their
-variance is.
-"""
+"""Figure 1: convergence and variance of operator-valued random features."""
 
 import numpy as np
 
@@ -41,7 +39,7 @@ _SCALES = {
 
 
 def kernels() -> dict[str, OperatorKernel]:
-    """The three kernels of the figure."""
+    """Return the three kernels of the figure."""
     prior = Gaussian(gamma=0.5)
     return {
         "decomposable": Decomposable(prior, np.eye(N_FEATURES)),
@@ -51,7 +49,7 @@ def kernels() -> dict[str, OperatorKernel]:
 
 
 def cases(scale: str) -> list[Case]:
-    """Errors for each kernel, number of frequencies and seed; variances for the curl-free kernel."""
+    """Return cases of errors for each kernel, and of variances for the curl-free kernel."""
     sizes, n_seeds, n_points, n_draws = _SCALES[scale]
     few = [size for size in sizes if size <= 1000]
     return [
@@ -67,9 +65,7 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """The largest error over all pairs of points, or the variance at one difference with its
-    bounds.
-    """
+    """Return the largest error over all pairs of points, or a variance with its bounds."""
     if case["part"] == "error":
         kernel = kernels()[case["kernel"]]
         points = rng.uniform(-1, 1, size=(case["n_points"], N_FEATURES))
@@ -94,7 +90,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def error_curves(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each kernel: numbers of frequencies, and the mean error over seeds."""
+    """Return numbers of frequencies, and the mean error over seeds, for each kernel."""
     return {
         name: curve(results, "error", "n_components", part="error", kernel=name)
         for name in kernels()

@@ -1,6 +1,4 @@
-"""Figure 2: MNIST by simplex codes; time against the number of rows, error against the number of
-frequencies.
-"""
+"""Figure 2: MNIST by simplex codes; time against rows, error against frequencies."""
 
 import time
 from functools import cache, partial
@@ -46,8 +44,7 @@ _ALPHAS = [1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0]
 
 
 class ClassDifferences(Learner):
-    """A learner that puts the atoms where classes differ: ω_j ∝ x − z for two random rows of
-    different classes.
+    """Learner with atoms ω_j ∝ x − z for two random rows of different classes.
 
     Each is scaled so that its phases ω_j·x spread over the rows as those of the atom it replaces,
     times ``spread``. Such weights are known from random networks (McDonnell et al. 2015); here they
@@ -58,7 +55,7 @@ class ClassDifferences(Learner):
         self.spread = spread
 
     def _learn(self, measure, rows, target, rng, weights):
-        """New atoms, weights as they are."""
+        """Return new atoms with the same weights."""
         X, codes = rows.source, target.codes
         first, second = rng.integers(len(codes), size=(2, 8 * len(measure)))
         pairs = np.flatnonzero(codes[first] != codes[second])[: len(measure)]
@@ -79,7 +76,7 @@ _LEARNERS = {
 
 
 def cases(scale: str) -> list[Case]:
-    """Times at D = 1000, errors at N = 1000, and the largest problem, N = 12000."""
+    """Return times at D = 1000, errors at N = 1000, and the largest problem, N = 12000."""
     smoke = scale == "smoke"
     frequencies = [20] if smoke else [10, 30, 100, 300, 1000, 3000, 10000]
     seeds = range({"smoke": 1, "quick": 3, "paper": 10}[scale])
@@ -105,9 +102,7 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Test error and CPU seconds of the fit; of those that choose λ, the choice by leave-one-out is
-    part of the fit.
-    """
+    """Return test error and CPU seconds of the fit, including the choice of λ, if any."""
     data, timed = _mnist(), case["part"] == "time"
     # The same rows for every method and choice of a seed.
     drawn = np.random.default_rng([2016, case["seed"]])
@@ -145,7 +140,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _percent(results, **wanted):
-    """The mean error in percent; not a number where there is none."""
+    """Return the mean error in percent, NaN if there is none."""
     errors = [result["error"] for _, result in chosen(results, **wanted)]
     return 100 * np.mean(errors) if errors else np.nan
 

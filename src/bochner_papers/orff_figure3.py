@@ -1,5 +1,6 @@
-"""Figure 3: a curl-free field in five dimensions; structured against independent outputs, features
-against exact kernels.
+"""Figure 3: a curl-free field in five dimensions, by structured and independent outputs.
+
+Random features are compared with exact kernels.
 """
 
 import itertools
@@ -72,9 +73,7 @@ _MOST_ROWS = {"curl-OVK": 1000, "independent OVK": 3000}
 
 
 def cases(scale: str) -> list[Case]:
-    """R² against D at fixed N and against N at fixed D, for four methods and two bandwidths; times
-    of larger fits.
-    """
+    """Return cases of R² against D and against N, for four methods, and times of larger fits."""
     n_seeds = {"smoke": 1, "quick": 3, "paper": 5}[scale]
     sizes = {
         "smoke": [20],
@@ -109,7 +108,7 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """R² on 2000 new points, and CPU seconds of the final fit."""
+    """Return R² on 2000 new points, and CPU seconds of the final fit."""
     # Points in [-1, 1]⁵ and the gradient of f = φ(x)·θ there, φ Gaussian features of length 0.4, θ
     # ~ N(0, I).
     f = [55, case["seed"]]  # the seed of f: one function, drawn at two sets of points

@@ -1,6 +1,4 @@
-"""What the experiments of Brault et al. 2016 share: the choice of λ by the paper's two folds,
-beside leave-one-out.
-"""
+"""Protocol of Brault et al. 2016: λ by the paper's two folds, beside leave-one-out."""
 
 from typing import Any
 
@@ -9,15 +7,14 @@ import scipy.linalg
 
 from bochner.operators import OperatorKernel
 
-# How λ is chosen: the paper's way first.
+# Choices of λ: the paper's first.
 TWO_FOLDS, LEAVE_ONE_OUT = "two folds", "leave-one-out"
 
 
 def two_fold_lambda(
     kernel: OperatorKernel, X: np.ndarray, Y: np.ndarray, lambdas: Any, rng: np.random.Generator
 ) -> float:
-    """The λ of (1/n) Σ ‖f(x_i) − y_i‖² + λ ‖f‖² with the least squared error on the other half,
-    over both halves.
+    """Return the λ of (1/n) Σ ‖f(x_i) − y_i‖² + λ ‖f‖² with the least two-fold error.
 
     Features are a kernel like any other here (``CurlFree(measure)``), so that they and the exact
     kernel are tuned by one function.
@@ -40,9 +37,7 @@ def two_fold_lambda(
 
 
 def _similarities(kernel, X, Z):
-    """K(x, z) as a matrix of rows times outputs; where outputs do not share anything, k alone
-    serves each of them.
-    """
+    """Return K(x, z) as a matrix of rows times outputs, or k alone for independent outputs."""
     if kernel.decomposable:
         return np.asarray(kernel.checked_prior().kernel(X, Z), dtype=np.float64)
     whole = kernel.kernel(X, Z)

@@ -1,6 +1,4 @@
-"""Real data with several outputs: winds over the oceans, a robot arm, and three small multi-target
-sets.
-"""
+"""Real data with several outputs: ocean winds, a robot arm, three multi-target sets."""
 
 from itertools import product
 
@@ -40,7 +38,7 @@ _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
 def cases(scale: str) -> list[Case]:
-    """Every method on every data set."""
+    """Return one case for every method and data set."""
     n_seeds, size, n_train = {
         "smoke": (1, 50, 300),
         "quick": (2, 500, 10_000),
@@ -58,7 +56,7 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """R² of each output on held-out rows, and the settings that were chosen."""
+    """Return R² of each output on held-out rows, and the chosen settings."""
     split = np.random.default_rng(case["seed"])  # the same rows for every method
     data = load(case["data"])
     rows, targets = (np.asarray(part, dtype=np.float64) for part in (data.data, data.target))
@@ -101,7 +99,7 @@ def _table_model(case, X, Y):
 
 
 def wind_inputs(rows: np.ndarray) -> np.ndarray:
-    """Longitude and latitude in units of 10 degrees, the month as (cos, sin)."""
+    """Return longitude and latitude in units of 10 degrees, and the month as (cos, sin)."""
     angle = 2 * np.pi * rows[:, 2] / 12
     return np.column_stack([rows[:, 0] / 10, rows[:, 1] / 10, np.cos(angle), np.sin(angle)])
 

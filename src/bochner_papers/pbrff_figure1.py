@@ -49,9 +49,7 @@ def _training(case):
 
 
 def _maps(model, data):
-    """Similarities to each landmark and the scores over a grid, and what the model gets wrong of
-    its own rows.
-    """
+    """Return similarities to each landmark, scores over a grid, and the training error."""
     *_, corners = plane_grid(data.data, _GRID, 0.08 * np.ptp(data.data, axis=0))
     scores = model.decision_function(corners)
     return {
@@ -63,7 +61,7 @@ def _maps(model, data):
 
 
 def _models(case, data):
-    """The two fitted pipelines, on the same landmarks."""
+    """Return the two fitted pipelines, on the same landmarks."""
     shared = {
         "n_landmarks": case["landmarks"],
         "n_components": case["D"],
@@ -140,9 +138,7 @@ def figure(results: Results) -> Figure:
 
 
 def _draw_model(axes, grid, drawn):
-    """Similarities to the landmarks, a panel each, and the classes in the last one; returns an
-    image for the color bar.
-    """
+    """Draw similarities and classes in one panel each; return an image for the color bar."""
     for axis, landmark, similarity in zip(axes, drawn["landmarks"], drawn["similarities"]):
         values = unpacked(similarity, (_GRID, _GRID))
         image = axis.pcolormesh(*grid, values, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)

@@ -1,5 +1,6 @@
-"""Error against the share of rows used as landmarks, random rows against centroids, RBF against
-learned.
+"""Error against the share of rows used as landmarks: random rows and centroids.
+
+RBF similarities are compared with learned ones.
 """
 
 from functools import partial
@@ -100,9 +101,7 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def _unsteadiness(errors):
-    """How much a curve varies between splits or, of one split, how far it bends from share to
-    share.
-    """
+    """Return the variation of a curve between splits, or between shares for one split."""
     if len(errors) > 1:
         return errors.std(axis=0, ddof=1).mean()
     return np.abs(np.diff(errors[0], n=2)).mean()

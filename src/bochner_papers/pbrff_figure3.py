@@ -117,8 +117,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _measure(fitted, learner, D):
-    """D draws of the learned weights, equal ones joined; without a learner the first D candidates,
-    which are draws of the prior.
+    """Return D draws of the learned weights, with equal ones merged.
+
+    Without a learner these are the first D candidates, which are draws of the prior.
     """
     if learner is not None:
         return fitted.relearned(learner, D).measure_.merged()

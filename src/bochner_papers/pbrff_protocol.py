@@ -1,6 +1,4 @@
-"""What the experiments of Letarte et al. 2019 share: splits, bandwidths, the linear SVM and its
-validation.
-"""
+"""Protocol of Letarte et al. 2019: splits, bandwidths, linear SVM, validation."""
 
 import warnings
 from collections.abc import Sequence
@@ -50,8 +48,7 @@ FOUND_GAMMAS = {
     "adult": 1e-7,
 }
 DATASETS = tuple(FOUND_GAMMAS)
-# γ is searched on at most as many training rows: more Gram matrices do not fit in memory.  Only
-# adult has more.
+# Training rows at most for the search of γ: larger Gram matrices do not fit in memory.
 _SEARCHED_ROWS = 10_000
 
 
@@ -65,12 +62,11 @@ class Split:
 
     @property
     def rows(self) -> list[Any]:
-        """The rows of the three parts, without their labels."""
+        """Rows of the three parts, without their labels."""
         return [self.train[0], self.valid[0], self.test[0]]
 
     def in_their_span(self) -> "Split":
-        """The same points in coordinates of the space that all rows span, where that has fewer
-        dimensions.
+        """Return the same points in coordinates of the space that all rows span, if it is smaller.
 
         Distances and products stay as they are, so Gaussian frequencies drawn in these coordinates
         give features of the same law. The 54877 columns of farm become 4143, and frequencies for
@@ -94,16 +90,18 @@ class Split:
 
 
 def set_cases(scale: str, seeds: int, **settings: Any) -> list[Case]:
-    """A case for each data set and seed; at the smallest scale, one.  The paper has one split, the
-    seed 0.
+    """Return a case for each data set and seed, and one at the smallest scale.
+
+    The paper has one split, the seed 0.
     """
     names, seeds = (("breast",), 1) if scale == "smoke" else (DATASETS, seeds)
     return [case | settings for case in every(dataset=names, seed=range(seeds))]
 
 
 def split(name: str, seed: int, largest: int | None = None) -> Split:
-    """25 % test (adult: the official part), 20 % of the rest for validation; seed 0 is the authors'
-    own split.
+    """Split into 25 % test (adult: the official part), and 20 % of the rest for validation.
+
+    Seed 0 is the authors' own split.
 
     ``largest`` limits the rows for training and, to a quarter of it, for validation.
     """
@@ -125,8 +123,9 @@ def split(name: str, seed: int, largest: int | None = None) -> Split:
 
 
 def unknown_levels(X: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """The indicators of the level "?" of adult's workclass, occupation and native country: rows
-    with none of the others.
+    """Return indicators of the level "?" of adult's workclass, occupation and native country.
+
+    These are rows without any other level.
 
     The shared file leaves them away; the authors' loader means to, but looks for "?" where values
     begin with a blank, so the paper's 108 columns are these 105 and three.
@@ -139,7 +138,7 @@ def unknown_levels(X: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
 
 def gamma_for(case: Case, parts: Split) -> float:
-    """γ by the authors' rule on this split, or the stored one of their own split, as the case says."""
+    """Return γ by the authors' rule on this split, or the stored one, as the case states."""
     if case.get("bandwidth", "stored") == "stored":
         return FOUND_GAMMAS[case["dataset"]]
     train, valid = ((X[:_SEARCHED_ROWS], y[:_SEARCHED_ROWS]) for X, y in (parts.train, parts.valid))
@@ -147,32 +146,29 @@ def gamma_for(case: Case, parts: Split) -> float:
 
 
 def best_gamma(parts: Split, costs: Sequence[float] = COSTS) -> float:
-    """The γ of the RBF SVM with the best validation accuracy; of equals the one with the smallest
-    C, then the smallest γ.
+    """Return the γ of the RBF SVM with the best validation accuracy.
+
+    Ties go to the smallest C, then to the smallest γ.
     """
     found = {gamma: _best_svm(parts, gamma, costs) for gamma in GAMMAS}
     return max(found, key=lambda gamma: (found[gamma][0], -found[gamma][1].C, -gamma))
 
 
 def svm_error(parts: Split, gamma: float, costs: Sequence[float]) -> float:
-    """Test error in percent of the RBF SVM, C chosen on the validation rows."""
+    """Return the test error in percent of the RBF SVM, C chosen on the validation rows."""
     _, best = _best_svm(parts, gamma, costs)
     n_test = len(parts.test[1])
     wrong = 0
-    for rows in gen_batches(
-        n_test, 2000
-    ):  # a few at a time: adult has more of them than fit in memory
+    # A few rows at a time: adult has more of them than fit in memory.
+    for rows in gen_batches(n_test, 2000):
         similarities = _similarities(parts.test[0][rows], parts, gamma)
         wrong += int(np.sum(best.predict(similarities) != parts.test[1][rows]))
     return 100 * wrong / n_test
 
 
 def _best_svm(parts, gamma, costs):
-    """The best validation accuracy of the RBF SVM, and its model; of equals the one with the
-    smallest C.
-    """
-    # On a Gram matrix: computing the kernel anew for each C, as SVC(kernel="rbf") does, takes ten
-    # times as long.
+    """Return the best validation accuracy of the RBF SVM, and its model; ties: smallest C."""
+    # On a Gram matrix: SVC(kernel="rbf") computes the kernel again for each C, ten times slower.
     gram, across = (_similarities(rows, parts, gamma) for rows in parts.rows[:2])
     models = [
         SVC(C=C, kernel="precomputed", cache_size=500).fit(gram, parts.train[1])
@@ -187,8 +183,7 @@ def _similarities(rows, parts, gamma):
 
 
 class AuthorsSVM(LinearSVC):
-    """The authors' linear learner: liblinear's dual solver, which they let stop after 1000 passes
-    over the rows.
+    """The authors' linear learner: liblinear's dual solver, stopped after 1000 passes.
 
     For a large C on similarities that are all close to 1 that is far from the minimum;
     ``SquaredHingeSVM`` goes there.
@@ -235,7 +230,7 @@ class SquaredHingeSVM(AuthorsSVM):
         return self
 
     def _solve(self, held, gradient):
-        """(I + 2C AᵀA)⁻¹ g, in the smaller of the two dimensions."""
+        """Return (I + 2C AᵀA)⁻¹ g, in the smaller of the two dimensions."""
         wide = held.shape[0] < held.shape[1]
         system = 2 * self.C * (held @ held.T if wide else held.T @ held)
         system.flat[:: len(system) + 1] += 1
@@ -249,7 +244,7 @@ class SquaredHingeSVM(AuthorsSVM):
 
 @dataclass
 class Tried:
-    """One setting of one method: its validation score and its errors in percent."""
+    """Setting of a method: its validation score and its errors in percent."""
 
     valid: float
     train_error: float
@@ -259,7 +254,7 @@ class Tried:
 def linear_svm(
     features: Sequence[Any], labels: Split, costs: Sequence[float], solver: type = SquaredHingeSVM
 ) -> Tried:
-    """The linear SVM on features of the three parts, C by validation (of equals the smallest)."""
+    """Fit the linear SVM on features of the three parts, C by validation (ties: the smallest)."""
     models: list[Any] = []
     for C in sorted(costs):
         start = models[-1].weights_ if models and solver is SquaredHingeSVM else None
@@ -273,8 +268,7 @@ def linear_svm(
 def landmark_features(
     case: Case, parts: Split, gamma: float, share: float, rule: str
 ) -> tuple[list[Any], dict[Any, Any]]:
-    """RBF similarities to one choice of landmarks on the three parts, and the learned ones for each
-    (beta, D) of a case.
+    """Return RBF similarities to landmarks, and learned ones for each (beta, D) of a case.
 
     Every landmark has frequencies of its own, as in the paper.
     """
@@ -299,7 +293,7 @@ def landmark_features(
 def centroids(
     X: Any, y: np.ndarray, n_landmarks: int, n_init: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centroids of k-means within each class and their labels, the best of ``n_init`` starts."""
+    """Return centroids of k-means within each class and their labels, best of ``n_init`` starts."""
     labels = np.unique(y)
     counts = shares([int(np.sum(y == label)) for label in labels], n_landmarks)
     clusters = [
@@ -310,13 +304,14 @@ def centroids(
 
 
 def best_error(tried: dict[tuple[float, int], Tried]) -> float:
-    """The test error of the best validation score; of equals the smaller beta, then the smaller D."""
+    """Return the test error of the best validation score; ties: smaller beta, then smaller D."""
     return tried[max(tried, key=lambda pair: (tried[pair].valid, -pair[0], -pair[1]))].test_error
 
 
 def by_set(results: Results, least: int = 1) -> dict[str, Case]:
-    """{data set: {entry of the results: array of it over the seeds}} where there are ``least``
-    seeds; verdicts speak of these.
+    """Return {data set: {entry of the results: array over the seeds}} for verdicts.
+
+    Data sets with fewer than ``least`` seeds are left out.
     """
     sets: dict[str, list[Case]] = {}
     for case, result in results:
@@ -329,9 +324,7 @@ def by_set(results: Results, least: int = 1) -> dict[str, Case]:
 
 
 def set_panels(results: Results, draw: Any, x_label: str, y_label: str) -> Any:
-    """A figure with one panel for each data set, drawn by ``draw(axis, its results)``, and one
-    legend.
-    """
+    """Return a figure with a panel for each data set, drawn by ``draw(axis, its results)``."""
     chart, axes = panels(list(by_set(results)), size=(3.4, 2.9))
     for name, axis in axes.items():
         draw(axis, chosen(results, dataset=name))

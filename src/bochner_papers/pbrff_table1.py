@@ -46,8 +46,7 @@ def cases(scale: str) -> list[Case]:
     listed = protocol.set_cases(scale, 1 if scale == "paper" else 5, **_SETTINGS[scale])
     if scale != "quick":
         return listed
-    # The digits take up to eight minutes a seed; adult, with its many errors, would take half an
-    # hour.
+    # The digits take up to eight minutes a seed; adult would take half an hour.
     adult = {"dataset": "adult", "rows": 4000}
     shorter = [case | (adult if case["dataset"] == "adult" else {}) for case in listed]
     return [case for case in shorter if case["seed"] < 3 or case["dataset"] not in _LONG]
@@ -98,8 +97,8 @@ def verdict(results: Results) -> tuple[str, str]:
     for name in [name for name in paper["rows"] if name in found]:
         for column, printed in zip(paper["columns"], paper["rows"][name]):
             values = found[name][column]
-            # Of one split, a quarter of the printed error or a quarter of a point is what other
-            # random numbers may do.
+            # Other random numbers may change one split by a quarter of the printed error or of a
+            # point.
             slack = 2 * values.std(ddof=1) if len(values) > 1 else max(0.25 * printed, 0.25)
             if values.mean() - slack > printed:
                 missed.append(f"{name} {column} {values.mean():.2f} for {printed}")

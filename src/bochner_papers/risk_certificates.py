@@ -1,4 +1,4 @@
-"""Certificates on the risk of the final predictor, which the kernel-alignment bounds do not give."""
+"""Certificates on the risk of the final predictor, which alignment bounds do not give."""
 
 import numpy as np
 from sklearn.pipeline import make_pipeline

@@ -1,6 +1,4 @@
-"""Methods that only serve as comparisons in the experiments; labels are −1 and +1, no part of the
-public interface.
-"""
+"""Baselines of the experiments, for labels −1 and +1; not part of the public interface."""
 
 import warnings
 from abc import abstractmethod
@@ -15,39 +13,38 @@ from sklearn.svm import SVC, SVR
 
 
 class LinearMachine(ClassifierMixin, BaseEstimator):
-    """A map of the rows, then libsvm's linear machine on labels −1 and +1, stopped after 10000
-    iterations without complaint.
-    """
+    """Feature map, then libsvm's linear SVM, stopped after 10000 iterations without a warning."""
 
     C: float
 
     @abstractmethod
     def represent(self, X: Any, y: Any) -> Self:
-        """Only the map: it does not depend on C."""
+        """Fit only the map, which does not depend on C."""
 
     @abstractmethod
     def map(self, X: Any) -> np.ndarray:
-        """The rows' images, on which the machine works."""
+        """Return the features of rows."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Map and SVM."""
+        """Fit map and SVM."""
         return self.represent(X, y).fit_machine(X, y)
 
     def fit_machine(self, X: Any, y: Any) -> Self:
-        """Only the linear SVM, on the map of ``represent``."""
+        """Fit only the linear SVM, on the map of ``represent``."""
         self.classes_ = np.array([-1, 1])
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             self.machine_ = SVC(kernel="linear", C=self.C, max_iter=10_000).fit(self.map(X), y)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The side of the SVM's plane."""
+        """Return the labels predicted by the SVM."""
         return self.machine_.predict(self.map(X))
 
 
 class RandomLandmarks(LinearMachine):
-    """PBRFF as run in the boosting paper: landmarks drawn with replacement, ten frequencies of
-    their own each, a linear SVM.
+    """PBRFF as run in the boosting paper, with a linear SVM.
+
+    Landmarks are drawn with replacement, and each has ten frequencies of its own.
 
     ψ_l(x) = Σ_m Q^l_m cos ω^l_m·(x_l − x), Q^l the pseudo-posterior of landmark l (Letarte et al.
     2019, Eq. 13).
@@ -83,15 +80,14 @@ class RandomLandmarks(LinearMachine):
         return self
 
     def map(self, X):
-        """ψ(X) as (n_samples, n_landmarks)."""
+        """Return ψ(X) as (n_samples, n_landmarks)."""
         angle = X @ self.frequencies_.reshape(-1, X.shape[1]).T
         similarity = np.cos(angle - self.phases_.ravel()) * self.weights_.ravel()
         return similarity.reshape(len(X), self.n_landmarks, self.n_frequencies).sum(axis=2)
 
 
 def ridge_mse_and_gradient(parameters, X, fitted, y):
-    """Training MSE of the ridge fit on [fitted, sin ω·x, cos ω·x] as a function of (ω, g), and its
-    gradient.
+    """Return the training MSE of the ridge fit on [fitted, sin ω·x, cos ω·x], and its gradient.
 
     The ridge is g² + 1e-10; the gradient goes through the solution of the 3 x 3 system.
     """
@@ -107,7 +103,7 @@ def ridge_mse_and_gradient(parameters, X, fitted, y):
 
 
 def _ridge_fit(parameters, X, fitted, y):
-    """The three columns, their regularized normal matrix, and the solution."""
+    """Return the three columns, their regularized normal matrix, and the solution."""
     angle = X @ parameters[:-1]
     columns = np.stack([fitted, np.sin(angle), np.cos(angle)], axis=1)
     normal = columns.T @ columns / len(y) + (parameters[-1] ** 2 + 1e-10) * np.eye(3)
@@ -115,8 +111,7 @@ def _ridge_fit(parameters, X, fitted, y):
 
 
 class GreedyFourierFeatures(LinearMachine):
-    """GFC (Oglic and Gärtner 2016, as run by Gautheron et al.): greedy construction of cosines by
-    least squares.
+    """GFC (Oglic and Gärtner 2016, as run by Gautheron et al.): greedy cosines by least squares.
 
     T greedy frequencies, then a linear SVM on their sines and cosines; the greedy amplitudes are
     thrown away.
@@ -143,7 +138,7 @@ class GreedyFourierFeatures(LinearMachine):
         return self
 
     def map(self, X):
-        """Sines and cosines."""
+        """Return sines and cosines."""
         angle = X @ self.frequencies_.T
         return np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
 
@@ -152,8 +147,7 @@ RBF_GAMMAS = [2.0**k for k in range(-4, 6)]
 
 
 class BoostedKernelRegression(ClassifierMixin, BaseEstimator):
-    """BMKR: boosting that picks the best of eleven support vector regressions each round (Wu et al.
-    2017).
+    """BMKR: boosting with the best of eleven support vector regressions (Wu et al. 2017).
 
     Each round fits ten RBF machines and a linear one to the residual of ±1 labels and adds the
     best, step one.
@@ -186,5 +180,5 @@ class BoostedKernelRegression(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """The sign of the sum of all machines."""
+        """Return the sign of the sum of all machines."""
         return np.where(sum(machine.predict(X) for machine in self.machines_) >= 0, 1, -1)

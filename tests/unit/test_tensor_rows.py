@@ -159,7 +159,7 @@ def test_a_block_without_a_twin_is_given_copies_of_the_rows(here):
 
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_models_without_a_single_twin_are_right(name, here, monkeypatch):
-    monkeypatch.setattr(tensor_rows, "_twins", {})
+    monkeypatch.setattr(tensor_rows, "_versions", {})
     X, y = diabetes()
     found = clone(PREDICTORS[name]).fit(here(X), y).predict(here(X))
     close(tensor_rows.on_host(found), clone(PREDICTORS[name]).fit(X, y).predict(X), np.float64)

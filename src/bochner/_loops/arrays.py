@@ -1,4 +1,4 @@
-"""Arrays as the loops need them: their dtype, dense, and read-only."""
+"""Arrays for the loops: dtype, dense blocks, and read-only arrays."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ import scipy.sparse as sp
 
 
 def working_dtype(X):
-    """float32 stays float32; everything else is computed in float64."""
+    """Return float32 for float32 arrays, and float64 for all others."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
 
 def as_dense(X):
-    """A block of rows as an array."""
+    """Return a block of rows as an array."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
 def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:
-    """A read-only view of ``values``, checked once; float32 is kept, anything else becomes float64."""
+    """Return a read-only view of ``values``, checked once; float32 is kept, others are float64."""
     array = np.asarray(values, dtype=dtype)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")

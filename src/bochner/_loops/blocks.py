@@ -1,6 +1,4 @@
-"""What is computed on one block of rows: a matrix product, then a fused kernel on tiles that stay
-in cache.
-"""
+"""Functions of one block of rows: a matrix product, then a fused kernel on tiles in cache."""
 
 from typing import Any
 
@@ -15,24 +13,18 @@ TILE = 1024
 
 
 def tiles(n, size=None):
-    """Slices of at most ``size`` of n rows or atoms, by default ``TILE``."""
+    """Return slices of at most ``size`` of n rows or atoms, by default ``TILE``."""
     size = size or TILE
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def atoms_at_once(n_features):
-    """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be
-    larger than 64 MB.
-    """
-    return min(
-        TILE, max(1, 2**23 // max(n_features, 1))
-    )  # blocks without a non-zero column have none
+    """Return the number of frequencies of a tile, fewer if it would exceed 64 MB."""
+    return min(TILE, max(1, 2**23 // max(n_features, 1)))
 
 
 class Projector:
-    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X, ``at_once``
-    atoms at a time.
-    """
+    """Products X[rows] @ frequencies[atoms]ᵀ / π in one reused buffer, for dense or sparse X."""
 
     def __init__(self, X, frequencies, at_once=None):
         self.dtype = working_dtype(X)
@@ -44,10 +36,10 @@ class Projector:
         )
 
     def tiles(self, kept=None, known=False):
-        """Yield (rows, atoms, half-turns); the last is only valid until the next one is asked for.
+        """Yield (rows, atoms, half-turns); the last is valid only until the next iteration.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if
-        they are there already.
+        With ``kept``, (n_rows, n_atoms), the half-turns are stored there; with ``known`` they are
+        there already.
         """
         if kept is not None:
             columns = (
@@ -59,11 +51,10 @@ class Projector:
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
         for atoms in tiles(len(self.frequencies), self.at_once):
-            # Dividing here, tile by tile, costs 1/1024 of the product and never copies all
-            # frequencies.
+            # Dividing tile by tile costs 1/1024 of the product, and never copies all frequencies.
             columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
             if sp.issparse(self.X):
-                columns = np.ascontiguousarray(columns)  # else scipy copies it for every row tile
+                columns = np.ascontiguousarray(columns)  # otherwise scipy copies it for every tile
             for rows in tiles(self.X.shape[0]):
                 shape = rows.stop - rows.start, atoms.stop - atoms.start
                 tile = self.buffer[: shape[0] * shape[1]].reshape(shape)
@@ -78,7 +69,7 @@ class Projector:
 
 
 def features_block(frequencies, weights, X, out=None):
-    """[√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), written into ``out`` when given."""
+    """Return [√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), in ``out`` if given."""
     from . import kernels
 
     projector = Projector(X, frequencies)
@@ -100,7 +91,7 @@ def features_block(frequencies, weights, X, out=None):
 
 
 def fourier_sums_block(frequencies, X, signal, kept_projection=None):
-    """Σ_i signal_i ⊗ (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms) in float64; no n x N array.
+    """Return Σ_i signal_i ⊗ (cos, sin)(ω_j·x_i), (n_signals, 2, n_atoms), in float64.
 
     ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for
     ``potential_gradient_block``.
@@ -118,12 +109,11 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
 
 
 def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projection=None):
-    """Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) as (n_atoms, n_features) in
-    float64.
+    """Return Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) in float64.
 
-    ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over *all* rows; twice the result is the
-    gradient of Σ_k s_k |û_k|². ``kept_projection`` (from ``fourier_sums_block``) spares the
-    projection, and is overwritten.
+    The shape is (n_atoms, n_features). ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over
+    *all* rows; twice the result is the gradient of Σ_k s_k |û_k|². ``kept_projection`` (from
+    ``fourier_sums_block``) spares the projection, and is overwritten.
     """
     from . import kernels
 
@@ -139,17 +129,14 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
 
 
 def gram_block(features, X, targets=None, row_weights=None):
-    """Φᵀ diag(h) Φ and Φᵀ diag(h) Y of one block, Φ = ``features(X)``; (gram,) alone without
-    targets.
-    """
+    """Return Φᵀ diag(h) Φ and, with targets, Φᵀ diag(h) Y of one block, Φ = ``features(X)``."""
     block = features(X)
     scaled_targets: Any = None if targets is None else _columns(targets)
     if row_weights is not None:
         root = np.sqrt(row_weights).astype(block.dtype)[:, None]
         block = block * root
         scaled_targets = None if targets is None else scaled_targets * root
-    # NumPy's product of an array with its own transpose is half of the work, and lets other threads
-    # run meanwhile.
+    # NumPy computes the product of an array with its own transpose in half the time.
     gram = np.matmul(block.T, block).astype(np.float64)
     if targets is None:
         return (gram,)

@@ -1,5 +1,4 @@
-"""Fused kernels and row-block functions of the published boosters: value and gradient in one pass
-over the rows.
+"""Fused kernels of the published boosters: value and gradient in one pass over the rows.
 
 Phases and projections are in half-turns, as in ``kernels.py``. The exponential is a polynomial of
 our own for the same reason as the sine: a call to libm inside the loop keeps LLVM from vectorising
@@ -29,22 +28,19 @@ _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUND32 = np.float32(12582912.0)
 _E32 = tuple(np.float32(c) for c in _E64[:8])
 
-# Beyond this argument the exponential goes on as its tangent: convex, with a continuous gradient,
-# and finite whatever the weight of a misclassified row.  (The published objective overflows once a
-# weight passes 709.)
+# Beyond this argument the exponential is continued by its tangent: convex, with a continuous
+# gradient, and finite for all weights.  (The published objective overflows at a weight of 709.)
 TANGENT_FROM = 60.0
-# Rows of one tile of a pass: read by the first product, still in the second-level cache for the
-# second.
+# Rows of one tile, which stay in the second-level cache between two products.
 _PASS_BYTES, _FEWEST_PASS_ROWS, _MOST_PASS_ROWS = 2**18, 256, 2048
-# Shorter rows are left to BLAS, which vectorises over rows; over longer ones loops of our own are
-# up to twice as fast.
+# For longer rows our loops are up to twice as fast as BLAS.
 _LONG_ROW_BYTES = 128
 _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
 
 
 def _exp(x):
-    """exp(x) for |x| < 80 (float32) or 700 (float64); compiled only."""
+    """Return exp(x) for |x| < 80 (float32) or 700 (float64); compiled only."""
     raise RuntimeError("_exp only runs inside compiled kernels")
 
 
@@ -56,9 +52,7 @@ def _exp_overload(x):
             shifted = x * _LOG2E32 + _ROUND32
             k = shifted - _ROUND32
             r = (x - k * _LN2_HIGH32) - k * _LN2_LOW32
-            e0, e1, e2, e3, e4, e5, e6, e7 = (
-                _E32  # once: each time that a tuple is named, all of it is built
-            )
+            e0, e1, e2, e3, e4, e5, e6, e7 = _E32  # named once: each use builds the whole tuple
             p = ((e7 * r + e6) * r + e5) * r + e4
             p = (((p * r + e3) * r + e2) * r + e1) * r + e0
             return p * same_bits(np.int32((same_bits(shifted) + np.int32(127)) << np.int32(23)))
@@ -84,7 +78,7 @@ def _bounds(x):
 
 @overload(_bounds, jit_options=PART)
 def _bounds_overload(x):
-    """(lowest argument, where the tangent begins) in the dtype of x."""
+    """Return the lowest argument and the start of the tangent, in the dtype of x."""
     if x == types.float32:
         return lambda x: (_LOWEST32, _TANGENT32)
     return lambda x: (_LOWEST, TANGENT_FROM)
@@ -92,7 +86,7 @@ def _bounds_overload(x):
 
 @compiled
 def exponential(x, out):
-    """out = exp(x), elementwise on 1-D arrays, x clipped to where the exponential is a number."""
+    """Compute out = exp(x), elementwise on 1-D arrays, with x clipped to avoid overflow."""
     for i in range(x.shape[0]):
         lowest, highest = _bounds(x[i])
         out[i] = _exp(min(max(x[i], lowest), highest))
@@ -100,10 +94,9 @@ def exponential(x, out):
 
 @compiled
 def exponential_pull(turns, signal, counts, phase, losses):
-    """losses = h e(−ỹ cos θ) and, in place of turns, h ỹ sin θ e'(−ỹ cos θ), with θ = π (turns −
-    phase); e is exp, then its tangent.
+    """Compute losses = h e(−ỹ cos θ) and turns = h ỹ sin θ e'(−ỹ cos θ), θ = π (turns − phase).
 
-    h ``counts``; where it is one, all is as without it, to the last bit.
+    e is exp, continued by its tangent. h ``counts``; ones give the same bits as no counts.
     """
     for i in range(turns.shape[0]):
         lowest, highest = _bounds(turns[i])
@@ -124,7 +117,7 @@ def _sum(values):
 
 @compiled(sums=True, part=True)
 def _row_products(rows, direction, out):
-    """out = rows @ direction."""
+    """Compute out = rows @ direction."""
     for i in range(rows.shape[0]):
         row, total = rows[i], 0 * direction[0]
         for k in range(row.shape[0]):
@@ -134,7 +127,7 @@ def _row_products(rows, direction, out):
 
 @compiled(sums=True, part=True)
 def _weighted_rows(weights, rows, out):
-    """out = weights @ rows, four rows at a time: the sums stay in registers four times as long."""
+    """Compute out = weights @ rows, four rows at a time: sums stay in registers longer."""
     out[:] = 0
     whole = rows.shape[0] - rows.shape[0] % 4
     for i in range(0, whole, 4):
@@ -154,8 +147,9 @@ def _weighted_rows(weights, rows, out):
 
 @compiled
 def exponential_pass(rows, signal, counts, direction, phase, gradient):
-    """Σ_i h_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``,
-    reading each tile of rows once.
+    """Return Σ_i h_i e(−ỹ_i cos(π (x_i·direction − phase))) and add its gradient in ω.
+
+    Each tile of rows is read once.
     """
     n_rows, row_bytes = rows.shape[0], rows.shape[1] * rows.itemsize
     at_once = max(_FEWEST_PASS_ROWS, min(_MOST_PASS_ROWS, _PASS_BYTES // max(row_bytes, 1)))
@@ -184,11 +178,10 @@ def exponential_pass(rows, signal, counts, direction, phase, gradient):
 
 @compiled
 def phase_losses(turns, signal, counts, phases, sums):
-    """sums[:, k] += Σ_i h_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) in the phase angle,
-    for all phases at once.
+    """Add Σ_i h_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) to sums[:, k].
 
-    The loop runs over phases, side by side in the registers: cos(a − b) from cos a, sin a needs no
-    further sine.
+    The derivatives are in the phase angle, for all phases at once. The loop runs over phases, side
+    by side in the registers: cos(a − b) from cos a, sin a needs no further sine.
     """
     n_phases = phases.shape[0]
     cosines = np.empty(n_phases, turns.dtype)
@@ -214,8 +207,7 @@ def phase_losses(turns, signal, counts, phases, sums):
 
 @compiled
 def searched_phase(turns, signal, counts, grid, around, incoming, margin):
-    """Return the phase of least loss: a grid, two finer ones, a Newton step, and a check of its
-    value.
+    """Return the phase of least loss: by a grid, two finer ones, and a checked Newton step.
 
     Equal to sums by ``phase_losses`` in the steps of ``boosting.gbrff2._search_in_blocks``, without
     the calls from Python between them: for a thousand rows these take half of the time.
@@ -255,7 +247,7 @@ def _phase_sums(turns, signal, counts, phases):
 
 @compiled
 def cosine_values(turns, phase, out):
-    """out = cos(π (turns − phase)) on 1-D arrays."""
+    """Compute out = cos(π (turns − phase)) on 1-D arrays."""
     for i in range(turns.shape[0]):
         _, c = _sincos(turns[i] - phase)
         out[i] = c
@@ -275,9 +267,7 @@ def half_turns_block(frequency, X, out):
 
 
 def exponential_block(frequency, phase, X, signal, counts):
-    """Σ_i h_i e(−ỹ_i cos(ω·x_i − b)) and its gradient in ω, one pass over X: each tile of rows is
-    read while in cache.
-    """
+    """Return Σ_i h_i e(−ỹ_i cos(ω·x_i − b)) and its gradient in ω, in one pass over X."""
     dtype = working_dtype(X)
     direction = (frequency / np.pi).astype(dtype)
     shift = dtype(phase / np.pi)
@@ -294,8 +284,9 @@ def exponential_block(frequency, phase, X, signal, counts):
 
 
 def phase_losses_block(phases, turns, signal, counts):
-    """(3, n_phases): Σ_i h_i e(−ỹ_i cos(πt_i − b)) for each phase b and its first two derivatives
-    in b, in float64.
+    """Return Σ_i h_i e(−ỹ_i cos(πt_i − b)) and its first two derivatives in b, (3, n_phases).
+
+    The sums are in float64.
     """
     sums = np.zeros((3, len(phases)))
     shifts = (phases / np.pi).astype(turns.dtype)

@@ -1,4 +1,4 @@
-"""How kernels are compiled: one set of flags, and a cache on disk where there is a place for one."""
+"""Compilation of kernels: one set of flags, and a cache on disk if there is a folder for it."""
 
 import warnings
 from collections.abc import Callable
@@ -16,46 +16,43 @@ _FLAGS: Any = {
     "error_model": "numpy",
     # No reassociation: it would move the rounding of the range reduction.
     "fastmath": {"contract", "nnan", "ninf", "nsz", "arcp"},
-    "no_cfunc_wrapper": True,  # nobody calls a kernel from C
+    "no_cfunc_wrapper": True,  # kernels are not called from C
 }
-# A sum along a row is vectorised only where additions may change their order: for kernels that sum,
-# and do not take an exponential.
+# For kernels with sums and without exponentials: additions in any order can be vectorised.
 _SUMMING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
-# What only other kernels call needs no way in from Python, which takes longer to compile than a
-# short loop.
+# Functions called only by kernels need no wrapper for Python, which takes long to compile.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _warned = False
 
 
 def compiled(function: Callable | None = None, *, sums: bool = False, part: bool = False) -> Any:
-    """A kernel, compiled at its first call for the types it is given; ``sums`` may add in any
-    order, a ``part`` is called by kernels only.
+    """Compile a kernel at its first call, for the types of its arguments.
 
-    Where numba finds no folder for its cache (packages that are read-only, and no home), or cannot
-    write there, kernels are compiled anew in each process. A folder of temporary files would not do
-    in its place: a cache is code, and others may write there.
+    ``sums`` may add in any order; a ``part`` is called by kernels only. If numba finds no folder
+    for its cache (a read-only package and no home), or cannot write there, kernels are compiled
+    again in each process. A folder of temporary files would not be safe: a cache is code, and
+    others could write there.
     """
     if function is None:
         return lambda function: compiled(function, sums=sums, part=part)
     kernel = njit(**(_SUMMING if sums else _FLAGS) | (PART if part else {}))(function)
     try:
         kernel._cache = _Cache(function)
-    except RuntimeError as error:  # numba's way to say that there is no such folder
+    except RuntimeError as error:  # numba finds no folder
         _warn(error)
     return kernel
 
 
-# A folder that is gone, closed or full, and files that are torn.
+# Errors of missing, read-only or full folders, and of damaged files.
 _UNUSABLE = OSError, EOFError, UnpicklingError
 
 
 class _Cache(FunctionCache):
-    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the
-    same.
+    """numba's cache, without errors for files that cannot be read or written.
 
-    numba asks for the date and size of a kernel's own file. Kernels call those of other files, and
-    installers give all files one date: here what is kept holds as long as no file with kernels
+    numba compares date and size of a kernel's own file. Kernels call those of other files, and
+    installers give all files one date, so this cache is valid as long as no file with kernels
     changes.
     """
 
@@ -78,13 +75,13 @@ class _Cache(FunctionCache):
 
 @cache
 def sources() -> str:
-    """A digest of all files that kernels are written in."""
+    """Return a digest of all files with kernels."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def cache_place() -> str:
-    """Where compiled kernels are kept, in words."""
+    """Return a clause on the folder of the compiled kernels."""
     try:
         kind = type(_Cache(_warn)._impl.locator).__name__.lstrip("_")
     except RuntimeError:
@@ -100,14 +97,13 @@ def cache_place() -> str:
 
 
 def _warn(error):
-    """Once in a process."""
+    """Warn once per process."""
     global _warned
     if not _warned:
         _warned = True
         warnings.warn(
             "Compiled code cannot be kept for the next process, which will compile it again for "
-            f"some seconds ({error}). Set the "
-            "environment variable NUMBA_CACHE_DIR to a folder where you, and nobody else, may "
-            "write.",
+            f"some seconds ({error}). Set the environment variable NUMBA_CACHE_DIR to a folder "
+            "where only you may write.",
             stacklevel=3,
         )

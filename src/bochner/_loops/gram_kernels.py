@@ -1,5 +1,4 @@
-"""Fused kernels of closed-form Gram matrices: products over columns without an exponential for each
-pair of rows.
+"""Fused kernels of closed-form Gram matrices, without one exponential per pair of rows.
 
 With u = exp(t) and v = exp(−t) of scaled, centered columns t, exp(−|t_i − t_k|) = min(u_i v_k, v_i
 u_k): n exponentials a column instead of n². A column whose range is too wide for these products to
@@ -11,11 +10,11 @@ Every factor is a_j + b_j κ(|t_i − t_k|), where κ(t) = e⁻ᵗ, e⁻ᵗ (1 +
 Where one loop serves several orders, κ(t) = e⁻ᵗ (1 + c t + q t²), and −t κ'(t) = e⁻ᵗ t (1 − c + (c
 − 2q) t + q t²).
 
-A first fit waits for these to be compiled, and most of that time goes by the number of statements.
-So loops stand in one function (LLVM would optimize the body of a function once for itself, and
-again where it is called), and go over ``range``s of unsigned numbers instead of slices: these can
-neither be negative, which keeps LLVM from vectorizing, nor take as long to compile as a slice does.
-See ``kernels.py`` for the other rules that such kernels follow.
+A first fit compiles these kernels, in a time proportional to the number of statements. So loops are
+in one function (LLVM would optimize a function once for itself, and again in its callers), and run
+over ``range``s of unsigned numbers instead of slices: these are never negative, which would keep
+LLVM from vectorizing, and compile faster than slices. See ``kernels.py`` for the other rules of
+such kernels.
 """
 
 import numpy as np
@@ -24,7 +23,7 @@ from .boosting_kernels import _LOWEST, _LOWEST32, _exp
 from .compiling import compiled
 from .intrinsics import larger, smaller
 
-# What is read of the columns for one tile stays in the second-level cache for all its rows.
+# The columns of one tile stay in the second-level cache for all its rows.
 _TILE = 1024
 
 
@@ -47,13 +46,13 @@ def product_rows(
     spare,
     out,
 ):
-    """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster
-    than, a loop over columns j.
+    """Compute out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last.
 
-    Unless ``fresh``, what is in ``out`` is multiplied by it. ``spare`` is room for three rows.
-    ``third`` is 1/3 for order 2, and None for the others: few fits need the loop of order 2, and
-    without a number it is not compiled. ``symmetric``: only k <= i is wanted; of what lies right of
-    the diagonal at most three columns are filled, none beyond k = last − 1.
+    Equal to, and much faster than, a loop over columns j. Unless ``fresh``, ``out`` is multiplied
+    by it. ``spare`` is a buffer of three rows. ``third`` is 1/3 for order 2, and None for
+    the others: few fits need the loop of order 2, and without a number it is not compiled.
+    ``symmetric``: only k <= i is needed; right of the diagonal at most three columns are filled,
+    none beyond k = last − 1.
     """
     n_others = out.shape[1]
     one = out.dtype.type(1)
@@ -64,8 +63,8 @@ def product_rows(
                 stop = smaller(stop, smaller(i + 4, last))
             if stop <= start:
                 continue
-            # Four rows at a time: what is read of a column serves all of them. The last rows of a
-            # block may be fewer than four: copies of its last one are thrown away.
+            # Four rows at a time share the columns that are read. If a block ends with fewer than
+            # four rows, copies of the last one are discarded.
             i1, i2, i3 = (
                 smaller(i + 1, last - 1),
                 smaller(i + 2, last - 1),
@@ -118,7 +117,7 @@ def product_rows(
 
 @compiled
 def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
-    """``product_rows`` for wide columns, times what is in ``out``."""
+    """Multiply ``out`` by ``product_rows`` of wide columns."""
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     one, c, q = (
         out.dtype.type(1),
@@ -138,11 +137,10 @@ def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
 def product_slopes(
     times, ups, downs, a, b, order, third, plain, gram, pull, first, last, rate_sums, weight_sums
 ):
-    """Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last, added to the sums;
-    ``pull`` becomes pull ∘ K.
+    """Add Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last to the sums.
 
-    ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to
-    divide by. ``third`` as in ``product_rows``.
+    ``pull`` becomes pull ∘ K. ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose
+    slope −K t_j has nothing to divide by. ``third`` as in ``product_rows``.
     """
     zero, one, c = pull.dtype.type(0), pull.dtype.type(1), pull.dtype.type(smaller(order, 1))
     for start in range(0, last, _TILE):
@@ -182,18 +180,14 @@ def product_slopes(
 
 @compiled(part=True)
 def _decays(time, times, b, lowest, out):
-    """out = b exp(−|time − times|), by an exponential each; below exp(``lowest``) nothing is left
-    to tell from zero.
-    """
+    """Compute out = b exp(−|time − times|) directly; zero below exp(``lowest``)."""
     for k in range(out.shape[0]):
         out[k] = b * _exp(larger(-abs(time - times[k]), lowest))
 
 
 @compiled(sums=True, part=True)
 def _wide_sums(row, decays, time, times, rest, share, c, q):
-    """Σ_k of what ``product_slopes`` adds for one row and one column, whose decays b exp(−t) are
-    given.
-    """
+    """Return the sums of ``product_slopes`` for one row and one column with decays b exp(−t)."""
     rate_sum, weight_sum = row.dtype.type(0), row.dtype.type(0)
     one = row.dtype.type(1)
     for k in range(decays.shape[0]):
@@ -207,9 +201,7 @@ def _wide_sums(row, decays, time, times, rest, share, c, q):
 
 @compiled
 def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
-    """``product_slopes`` for wide columns of a kernel that is not plain, after it: ``pull`` is pull
-    ∘ K already.
-    """
+    """Add ``product_slopes`` of wide columns after it; ``pull`` is pull ∘ K already."""
     lowest = pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST)
     c, q = pull.dtype.type(smaller(order, 1)), pull.dtype.type(1 / 3 if order == 2 else 0)
     decays = np.empty(last, pull.dtype)
@@ -223,9 +215,7 @@ def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
 
 @compiled
 def squared_distance_rows(times, other_times, first, last, symmetric, spare, out):
-    """out[i, k] += Σ_j (t_ij − t_kj)² for the entries that ``product_rows`` fills; nothing cancels,
-    whatever the offset.
-    """
+    """Add Σ_j (t_ij − t_kj)² to the entries that ``product_rows`` fills, without cancellation."""
     n_others = out.shape[1]
     for start in range(0, n_others, _TILE):
         for i in range(first, last, 2):
@@ -248,11 +238,10 @@ def squared_distance_rows(times, other_times, first, last, symmetric, spare, out
 
 @compiled
 def profile_rows(out, order, first, last, symmetric):
-    """In place, the kernel of squared distances s for first <= i < last: exp(−s/2) for ``order``
-    None, else the Matérn kernel at t = √s.
+    """Replace squared distances s by the kernel for first <= i < last.
 
-    Up to the diagonal where the matrix is ``symmetric``. As None has a type of its own, each of the
-    two loops is compiled when it is needed.
+    It is exp(−s/2) for ``order`` None, else the Matérn kernel at t = √s. A ``symmetric`` matrix is
+    filled up to the diagonal. As None has a type of its own, each loop is compiled when needed.
     """
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     for i in range(first, last):
@@ -274,10 +263,10 @@ def profile_rows(out, order, first, last, symmetric):
 
 @compiled
 def matern_slope_rows(squares, order, first, last, pull):
-    """In place, pull · ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last; the
-    diagonal is set to zero.
+    """Multiply pull by ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last.
 
-    For order 0 the slope is infinite at s = 0, where it meets differences of zero: zero is put.
+    The diagonal is set to zero. For order 0 the slope is infinite at s = 0, where it is
+    multiplied by zero: it is set to zero.
     """
     lowest, tiny = (
         pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST),
@@ -302,7 +291,7 @@ def matern_slope_rows(squares, order, first, last, pull):
 
 @compiled(sums=True)
 def skinny_rows(matrix, columns, start, stop, out):
-    """out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns (n_columns, n).
+    """Compute out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns.
 
     BLAS copies the matrix for such products; here it is read once, and what is read of four rows
     and four columns serves sixteen sums. Where fewer are left, the last one is taken again: it is

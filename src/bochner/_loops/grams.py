@@ -1,8 +1,7 @@
-"""Closed-form Gram matrices of two kinds of kernel, and their slopes in one rate and one weight per
-column.
+"""Closed-form Gram matrices, and their slopes in one rate and one weight per column.
 
 A ``ProductKernel`` is a product over columns, a ``RadialKernel`` a function of one weighted
-distance. Both are given rows in float32 or float64 and answer in that precision; blocks of rows are
+distance. Both return matrices in the precision of the rows, float32 or float64. Blocks of rows are
 shared by threads.
 """
 
@@ -17,18 +16,15 @@ from .threads import ordered_map
 
 # Beyond this t, exp(t_i) exp(−t_k) is no longer finite (or its inverse no longer a normal number).
 _WIDEST = {np.dtype(np.float32): 43.0, np.dtype(np.float64): 340.0}
-# Rows of one task, and the entries below which there is only one: a second thread wakes up in the
-# time that these take.
+# Rows of one task; up to _ALONE entries one thread computes all.
 _ROWS, _ALONE = 64, 2**16
 # From this many columns on, distances by matrix products are faster than by differences.
 _MANY_COLUMNS = 48
-# Up to so many columns a product is faster than that of BLAS.
+# Up to so many columns our product is faster than that of BLAS.
 _SKINNY = 48
-# From this many columns of two values on, these are taken apart: their product is the exponential
-# of one distance.
+# From this many binary columns on, their product is computed as the exponential of one distance.
 _TWO_VALUED = 3
-
-# Numbers of points whose scaled copies are in memory at a time.
+# Entries of Z whose scaled copies are in memory at a time.
 _LONG = 2**22
 
 GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
@@ -36,13 +32,12 @@ GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
 
 @dataclass(frozen=True)
 class ProductKernel:
-    """k(x, z) = Π_j (1 + w_j κ(r_j |x_j − z_j|)) / (1 + w_j); where ``weights`` is None, exp(−Σ_j
-    r_j |x_j − z_j|) (order 0).
+    """Product kernel: k(x, z) = Π_j (1 + w_j κ(r_j |x_j − z_j|)) / (1 + w_j).
 
-    κ is the Matérn kernel of ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r
-    ``rates``. The factor of a column of two values (an indicator) is one or some ρ_j: the product
-    over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]), a Gaussian kernel, which matrix products
-    give for many columns in the time of a few.
+    Without ``weights`` it is exp(−Σ_j r_j |x_j − z_j|) (order 0). κ is the Matérn kernel of
+    ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r ``rates``. The factor of a binary
+    column is one or some ρ_j: the product over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]), a
+    Gaussian kernel, which matrix products compute for many columns in the time of a few.
     """
 
     rates: np.ndarray
@@ -50,8 +45,9 @@ class ProductKernel:
     order: int
 
     def gram(self, X, Z=None, *, lower=False):
-        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper
-        half is some finite numbers.
+        """Return k(x, z), (n_samples, n_other_samples); symmetric without Z.
+
+        With ``lower`` the upper half of a symmetric matrix holds arbitrary finite numbers.
         """
         symmetric = Z is None
         if X.shape[0] == 0 or (not symmetric and Z.shape[0] == 0):
@@ -73,7 +69,7 @@ class ProductKernel:
         )
 
     def _multiply(self, out, X, Z, lower, fresh):
-        """``out`` times the kernel, in place; ``fresh``: the kernel itself."""
+        """Multiply ``out`` by the kernel in place; with ``fresh``, set it to the kernel."""
         symmetric = Z is None
         columns, others, wide = self._columns(X, X if symmetric else Z)
         shares, spare = self._shares(X.dtype), np.empty((3, out.shape[1]), X.dtype)
@@ -91,8 +87,7 @@ class ProductKernel:
         return _filled(out, fill, symmetric, lower)
 
     def slopes(self, X, gram, pull):
-        """Σ_ik pull_ik ∂K_ik/∂ log r_j and ∂ log w_j (None without weights): two vectors, or one
-        and None.
+        """Return Σ_ik pull_ik ∂K_ik/∂ log r_j and ∂ log w_j, None without weights.
 
         ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and
         ``pull`` is overwritten by their product.
@@ -121,8 +116,9 @@ class ProductKernel:
         return rate_slopes, None if self.weights is None else weight_slopes
 
     def _slopes_apart(self, X, gram, pull, two_valued, gaps):
-        """``slopes``; those of columns of two values by Σ_ik B_ik [x_ij ≠ x_kj] = 2 Σ_i (b_i x_ij −
-        x_ij (Bx)_ij) for x_ij = 0 or 1, b = B1.
+        """Return the ``slopes``, with a closed form for binary columns.
+
+        It is Σ_ik B_ik [x_ij ≠ x_kj] = 2 Σ_i (b_i x_ij − x_ij (Bx)_ij) for x_ij = 0 or 1, b = B1.
         """
         rate_slopes, weight_slopes = np.zeros(len(self.rates)), np.zeros(len(self.rates))
         if two_valued.all():
@@ -153,7 +149,7 @@ class ProductKernel:
         return rate_slopes, weight_slopes
 
     def _near(self, two_valued, gaps):
-        """The product over columns of two values as a Gaussian kernel: r_j² gap_j² / 2 = −log ρ_j."""
+        """Return the product of binary columns as a Gaussian kernel: r_j² gap_j² / 2 = −log ρ_j."""
         times = self.rates[two_valued] * gaps
         if self.weights is None:
             falls = times
@@ -177,8 +173,9 @@ class ProductKernel:
         return dtype.type(1 / 3) if self.order == 2 else None
 
     def _columns(self, X, Z):
-        """(t, eᵗ, e⁻ᵗ) of both sides as (columns, rows), t = r (x − center), and which columns are
-        too wide for eᵗ.
+        """Return (t, eᵗ, e⁻ᵗ) of both sides, t = r (x − center), and a mask of wide columns.
+
+        Arrays are (columns, rows). For wide columns eᵗ would overflow.
         """
         lowest, highest = _range(X, Z)
         center = lowest / 2 + highest / 2
@@ -190,16 +187,18 @@ class ProductKernel:
 
 @dataclass(frozen=True)
 class RadialKernel:
-    """k(x, z) = f(s), s = Σ_j r_j² (x_j − z_j)²: exp(−s/2) for ``order`` GAUSSIAN, else the Matérn
-    kernel κ(√s) of order 0, 1 or 2.
+    """Radial kernel: k(x, z) = f(s), s = Σ_j r_j² (x_j − z_j)².
+
+    f(s) is exp(−s/2) for ``order`` GAUSSIAN, else the Matérn kernel κ(√s) of order 0, 1 or 2.
     """
 
     rates: np.ndarray
     order: int
 
     def gram(self, X, Z=None, *, lower=False):
-        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper
-        half is left undefined.
+        """Return k(x, z), (n_samples, n_other_samples); symmetric without Z.
+
+        With ``lower`` the upper half of a symmetric matrix is undefined.
         """
         symmetric = Z is None
         if _is_long(Z):
@@ -217,7 +216,7 @@ class RadialKernel:
         return _filled(out, fill, symmetric, lower)
 
     def slopes(self, X, gram, pull):
-        """Σ_ik pull_ik ∂K_ik/∂ log r_j, and None: there are no weights.
+        """Return Σ_ik pull_ik ∂K_ik/∂ log r_j, and None: there are no weights.
 
         ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and
         ``pull`` is overwritten.
@@ -238,13 +237,14 @@ class RadialKernel:
         return 4 * (products[:, -1] @ scaled**2 - np.sum(scaled * products[:, :-1], axis=0)), None
 
     def _halve(self, gram, pull):
-        """A function that multiplies some rows of ``pull`` by f'(s) = −f(s) / 2, up to the
-        diagonal, which is set to zero.
+        """Return a function that multiplies rows of ``pull`` by f'(s) = −f(s) / 2.
+
+        It stops at the diagonal, which is set to zero.
         """
 
         def halve(rows):
             own = pull[rows, : rows.stop]
-            with np.errstate(all="ignore"):  # what stands above the diagonal may be anything
+            with np.errstate(all="ignore"):  # entries above the diagonal are arbitrary
                 own *= gram[rows, : rows.stop]
                 own *= -0.5
             np.fill_diagonal(own[:, rows], 0)
@@ -252,7 +252,7 @@ class RadialKernel:
         return halve
 
     def _weigh(self, X, pull):
-        """The same for the Matérn kernels, from distances."""
+        """Return the same function for the Matérn kernels, from distances."""
         squares, distances = _matrix(X, None), self._squares(X, X)
 
         def weigh(rows):
@@ -265,10 +265,9 @@ class RadialKernel:
         return ((X - center) * self.rates).astype(X.dtype)
 
     def _squares(self, X, Z):
-        """A function that puts the squared distances of some rows of X from those of Z into those
-        rows of a matrix of zeros.
+        """Return a function that adds squared distances of X and Z to rows of a matrix of zeros.
 
-        Where Z is X, only up to the diagonal.
+        If Z is X, only up to the diagonal.
         """
         symmetric = Z is X
         center = X.mean(axis=0, dtype=np.float64)  # products of centered rows cancel less
@@ -291,9 +290,7 @@ class RadialKernel:
             block += left_norms[rows, None]
             block += right_norms[:stop]
             np.maximum(block, 0, out=block)
-            if (
-                symmetric
-            ):  # a row's distance from itself is zero, whatever the rounding of products says
+            if symmetric:  # remove rounding errors
                 np.fill_diagonal(block[:, rows], 0)
 
         return by_products
@@ -305,7 +302,7 @@ def _is_long(Z):
 
 
 def _by_parts(kernel, X, Z):
-    """The matrix by columns, for a few rows of Z at a time."""
+    """Compute the matrix by columns, for a few rows of Z at a time."""
     n_rows = max(1, _LONG // Z.shape[1])
     return np.concatenate(
         [kernel.gram(X, Z[first : first + n_rows]) for first in range(0, len(Z), n_rows)], axis=1
@@ -313,15 +310,16 @@ def _by_parts(kernel, X, Z):
 
 
 def _matern(times, order):
-    """κ(t) and t κ'(t) of the Matérn kernel of an order."""
+    """Return κ(t) and t κ'(t) of the Matérn kernel of an order."""
     decay = np.exp(-times)
     polynomial = (1.0, 1 + times, 1 + times + times**2 / 3)[order]
     return polynomial * decay, -decay * (times, times**2, times**2 * (1 + times) / 3)[order]
 
 
 def _two_valued(X, Z):
-    """Which columns hold two values at most, the same in both, and how far these are apart; (None,
-    None) where there are too few.
+    """Return a mask of the columns with the same two values in X and Z, and their distances.
+
+    (None, None) if there are too few such columns.
     """
     lowest = np.minimum(X.min(axis=0, initial=np.inf), Z.min(axis=0, initial=np.inf))
     highest = np.maximum(X.max(axis=0, initial=-np.inf), Z.max(axis=0, initial=-np.inf))
@@ -335,26 +333,26 @@ def _two_valued(X, Z):
 
 
 def skinny_product(matrix, vectors):
-    """The upper left of a symmetric ``matrix`` (C-ordered) times few vectors, which are rows and as
-    long as it is to be taken: rows again.
-    """
+    """Multiply the upper left of a symmetric, C-ordered ``matrix`` by a few row vectors."""
     size = vectors.shape[1]
     if len(vectors) > _SKINNY:
         return vectors @ matrix[:size, :size]
     out, vectors = np.empty_like(vectors, order="C"), np.ascontiguousarray(vectors)
-    _on_blocks(
-        lambda rows: kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out), size, size
-    )
+
+    def fill(rows):
+        kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out)
+
+    _on_blocks(fill, size, size)
     return out
 
 
 def _matrix(X, Z):
-    """Of zeros: what of it is never filled is a number."""
+    """Return a matrix of zeros, so that entries that are never filled are finite."""
     return np.zeros((X.shape[0], X.shape[0] if Z is None else Z.shape[0]), X.dtype)
 
 
 def _range(X, Z):
-    """Smallest and largest entry of each column of both, in float64."""
+    """Return the smallest and largest entry of each column of both, in float64."""
     lowest = np.minimum(X.min(axis=0, initial=np.inf), Z.min(axis=0, initial=np.inf))
     highest = np.maximum(X.max(axis=0, initial=-np.inf), Z.max(axis=0, initial=-np.inf))
     return lowest.astype(np.float64), highest.astype(np.float64)
@@ -362,7 +360,7 @@ def _range(X, Z):
 
 def _powers(X, center, rates, limit):
     times = np.ascontiguousarray(((X - center) * rates).T, dtype=np.float64)
-    # In float64 also for float32 rows: rounding t before the exponential would be magnified by it.
+    # In float64 also for float32 rows: the exponential would magnify the rounding of t.
     bounded = np.clip(times, -limit, limit)
     dtype = X.dtype
     return (
@@ -373,9 +371,7 @@ def _powers(X, center, rates, limit):
 
 
 def _filled(out, fill, symmetric, lower):
-    """``fill`` on blocks of rows; of a symmetric matrix it gives the lower half, which is copied
-    while it is in the cache.
-    """
+    """Call ``fill`` on blocks of rows, and mirror the lower half of a symmetric matrix."""
 
     def fill_and_copy(rows):
         fill(rows)
@@ -387,11 +383,10 @@ def _filled(out, fill, symmetric, lower):
 
 
 def _on_blocks(work, n_rows, n_others):
-    """The results of ``work`` on blocks of rows, in order; on several threads where that pays."""
+    """Return the results of ``work`` on blocks of rows, in order; large ones on several threads."""
     blocks = [slice(start, min(start + _ROWS, n_rows)) for start in range(0, n_rows, _ROWS)]
     if n_rows * n_others <= _ALONE:
         return [work(rows) for rows in blocks]
-    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has
-    # left.
+    # Closed explicitly: a traceback could keep the generator, and its threads, alive.
     with closing(ordered_map(work, blocks)) as results:
         return list(results)

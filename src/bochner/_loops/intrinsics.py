@@ -1,5 +1,4 @@
-"""Single instructions for kernels, in place of functions that numba would compile for each type
-before the kernel itself.
+"""Single instructions for kernels: numba would compile functions for each type.
 
 Only kernels call these; a kernel that needs none of numba's own functions compiles in half the
 time.
@@ -19,9 +18,7 @@ _OTHER_KIND = {
 
 
 def _cast(typing_context, x):
-    """The whole number with the bits of a float, or the other way round: what ``view`` of NumPy's
-    numbers does.
-    """
+    """Reinterpret the bits of a float as an integer or the reverse, as ``view`` of NumPy does."""
 
     def generate(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
@@ -30,7 +27,7 @@ def _cast(typing_context, x):
 
 
 def _choice(sign):
-    """The one of two numbers for which x ``sign`` y holds, x for true."""
+    """Return x if x ``sign`` y holds, and y otherwise."""
 
     def choose(typing_context, x, y):
         both = typing_context.unify_types(types.unliteral(x), types.unliteral(y))

@@ -64,7 +64,7 @@ _HALF32, _ONE32, _FOUR32 = np.float32(0.5), np.float32(1), np.float32(4)
 
 
 def _sincos(half_turns):
-    """(sin, cos) of π · half_turns; compiled only, one implementation per dtype."""
+    """Return (sin, cos) of π · half_turns; compiled only, one implementation per dtype."""
     raise RuntimeError("_sincos only runs inside compiled kernels")
 
 
@@ -78,7 +78,7 @@ def _sincos_overload(half_turns):
             halved = _HALF32 * nearest
             sign = _ONE32 - _FOUR32 * abs(halved - np.rint(halved))  # (-1)^nearest without integers
             u = r * r
-            s0, s1, s2, s3, s4 = _S32  # once: each time that a tuple is named, all of it is built
+            s0, s1, s2, s3, s4 = _S32  # named once: each use builds the tuple
             c0, c1, c2, c3, c4, c5 = _C32
             s = (((s4 * u + s3) * u + s2) * u + s1) * u + s0
             c = ((((c5 * u + c4) * u + c3) * u + c2) * u + c1) * u + c0
@@ -105,7 +105,7 @@ def _sincos_overload(half_turns):
 
 @compiled
 def sincos(half_turns, sines, cosines):
-    """sines, cosines = sin(π t), cos(π t), elementwise on 1-D arrays."""
+    """Compute sines, cosines = sin(π t), cos(π t), elementwise on 1-D arrays."""
     for i in range(half_turns.shape[0]):
         s, c = _sincos(half_turns[i])
         sines[i] = s
@@ -118,9 +118,7 @@ def sincos(half_turns, sines, cosines):
 
 @compiled
 def paired_columns(projection, root_weights, out, first_atom):
-    """out[:, first : first + m] = cos(πP) ∘ √w and, half the width further, sin(πP) ∘ √w, for a
-    tile of m atoms.
-    """
+    """Write cos(πP) ∘ √w, and sin(πP) ∘ √w half the width further, for a tile of m atoms."""
     n_rows, n_tile_atoms = projection.shape
     n_atoms = out.shape[1] // 2
     for i in range(n_rows):
@@ -135,7 +133,7 @@ def paired_columns(projection, root_weights, out, first_atom):
 
 @compiled
 def add_fourier_sums(projection, signal, sums):
-    """sums[k, 0] += signal[:, k]ᵀ cos(πP), sums[k, 1] += signal[:, k]ᵀ sin(πP) for one tile.
+    """Add signal[:, k]ᵀ cos(πP) to sums[k, 0] and signal[:, k]ᵀ sin(πP) to sums[k, 1].
 
     Zeros of the signal are skipped, so one-hot labels cost as much as one signal.
     """
@@ -156,7 +154,7 @@ def add_fourier_sums(projection, signal, sums):
 
 @compiled
 def potential_pull(projection, signal, sums):
-    """In place, P[i, j] <- Σ_k signal[i, k] (cos(πP) sums[k, 1, j] − sin(πP) sums[k, 0, j]).
+    """Set P[i, j] to Σ_k signal[i, k] (cos(πP) sums[k, 1, j] − sin(πP) sums[k, 0, j]).
 
     With ``sums`` the (signed) Fourier sums of the signal, 2 Pᵀ X is the gradient of the Fourier
     potential.

@@ -1,6 +1,4 @@
-"""The landmark map on one block of rows: similarities to landmarks that each have frequencies of
-their own.
-"""
+"""Landmark map of one block of rows: similarities to landmarks with their own frequencies."""
 
 import numpy as np
 
@@ -8,12 +6,12 @@ from .blocks import Projector, atoms_at_once
 
 
 def landmark_block(frequencies, phases, weights, X, out):
-    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]) as (n_rows, n_variants ·
-    n_landmarks).
+    """Return ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]).
 
-    ``frequencies`` is (n_landmarks, D, n_features), ``phases`` in radians, ``weights`` one or more
-    sets (n_variants, n_landmarks, D). One matrix product and one cosine per frequency and row, on
-    tiles that hold whole landmarks; equal to, and much faster than, a loop over landmarks.
+    The shape is (n_rows, n_variants · n_landmarks). ``frequencies`` is (n_landmarks, D,
+    n_features), ``phases`` in radians, ``weights`` one or more sets (n_variants, n_landmarks, D).
+    One matrix product and one cosine per frequency and row, on tiles that hold whole landmarks;
+    equal to, and much faster than, a loop over landmarks.
     """
     from . import landmark_kernels
 

@@ -1,4 +1,4 @@
-"""Fused kernel of the landmark map; see ``kernels.py`` for the rules that such kernels follow."""
+"""Fused kernel of the landmark map; see ``kernels.py`` for the rules of such kernels."""
 
 import numpy as np
 
@@ -16,10 +16,10 @@ def _dot(left, right):
 
 @compiled
 def landmark_similarities(projection, phases, weights, out):
-    """out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])) for a tile of whole
-    landmarks.
+    """Compute out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])).
 
-    Several sets v of weights on the same frequencies cost one cosine all together.
+    The arrays are those of a tile of whole landmarks. Several sets v of weights on the same
+    frequencies cost one cosine all together.
     """
     n_rows = projection.shape[0]
     n_variants, n_landmarks, n_atoms = weights.shape

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class LazyModule:
-    """Stands for a module of this package; the first attribute asked of it imports it."""
+    """Placeholder of a module of this package; the first access to an attribute imports it."""
 
     def __init__(self, name: str):
         self._name = name

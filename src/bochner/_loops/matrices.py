@@ -1,9 +1,8 @@
-"""Matrices in place: products, inverses and triangular systems, of symmetric ones in the lower half
-alone; all C-ordered.
+"""In-place matrix operations, all C-ordered: products, inverses and triangular systems.
 
-BLAS and LAPACK are called by address: ctypes gives up Python's lock meanwhile, which SciPy's own
-wrappers keep, so that several threads can each work on a matrix. A C-ordered array is its transpose
-to Fortran, and its lower half the upper one there.
+Of symmetric matrices only the lower half is used. BLAS and LAPACK are called by address: ctypes
+releases Python's lock, unlike SciPy's wrappers, so that several threads can each work on a matrix.
+To Fortran a C-ordered array is its transpose, and its lower half the upper one.
 """
 
 import ctypes
@@ -18,20 +17,18 @@ _TILE = 512
 
 @cache
 def _routine(library, name):
-    from numba.extending import get_cython_function_address  # numba is loaded when it is needed
+    from numba.extending import get_cython_function_address  # imported on first use
 
     address = get_cython_function_address(f"scipy.linalg.cython_{library}", name)
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _N_ARGUMENTS[name[1:]])(address)
 
 
 def _call(library, name, *arguments):
-    """The routine for the precision of the first array among ``arguments``; numbers are handed by
-    reference.
-    """
+    """Call the routine for the precision of the first array; numbers are passed by reference."""
     dtype = next(given.dtype for given in arguments if isinstance(given, np.ndarray))
     real = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}[dtype]
 
-    def handed(given):
+    def pointer(given):
         if isinstance(given, np.ndarray):
             assert given.dtype == dtype
             assert given.flags.c_contiguous
@@ -40,16 +37,14 @@ def _call(library, name, *arguments):
             given = ctypes.c_int(given) if isinstance(given, int) else real(given)
         return given if isinstance(given, bytes) else ctypes.byref(given)
 
-    _routine(library, ("s" if real is ctypes.c_float else "d") + name)(*map(handed, arguments))
+    _routine(library, ("s" if real is ctypes.c_float else "d") + name)(*map(pointer, arguments))
 
 
 def symmetric_product(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """S @ columns."""
+    """Return S @ columns."""
     right = np.ascontiguousarray(columns.T, dtype=lower.dtype)
-    out, (k, n) = (
-        np.zeros_like(right),
-        right.shape,
-    )  # not empty: BLAS may take nothing times NaN for NaN
+    # Zeros, since for BLAS zero times NaN of an empty array may be NaN.
+    out, (k, n) = np.zeros_like(right), right.shape
     _call("blas", "symm", _LEFT, _UPPER, n, k, 1.0, lower, n, right, n, 0.0, out, n)
     return out.T
 
@@ -57,7 +52,7 @@ def symmetric_product(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def add_outer_products(
     lower: np.ndarray, columns: np.ndarray, alpha: float, beta: float = 1.0
 ) -> None:
-    """S ← beta S + alpha columns columnsᵀ, in place."""
+    """Compute S ← beta S + alpha columns columnsᵀ in place."""
     columns = np.ascontiguousarray(columns, dtype=lower.dtype)
     n, k = columns.shape
     _call(
@@ -66,7 +61,7 @@ def add_outer_products(
 
 
 def inner_products(columns: np.ndarray) -> np.ndarray:
-    """The symmetric columnsᵀ columns."""
+    """Return the symmetric columnsᵀ columns."""
     n, k = columns.shape
     out = np.zeros((k, k), columns.dtype)
     _call("blas", "syrk", _UPPER, _PLAIN, k, n, 1.0, columns, k, 0.0, out, k)
@@ -74,31 +69,27 @@ def inner_products(columns: np.ndarray) -> np.ndarray:
 
 
 def add_products(out: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-    """out ← out + left rightᵀ, in place."""
+    """Compute out ← out + left rightᵀ in place."""
     (m, k), n = left.shape, len(right)
     _call("blas", "gemm", _TRANSPOSED, _PLAIN, n, m, k, 1.0, right, k, left, k, 1.0, out, n)
 
 
 def solve_lower(triangle: np.ndarray, rows: np.ndarray, transposed: bool = False) -> None:
-    """Each row r ← L⁻¹ r, or L⁻ᵀ r (``transposed``), in place, for the lower triangle L."""
+    """Replace each row r by L⁻¹ r, or L⁻ᵀ r (``transposed``), for the lower triangle L."""
     n, k = rows.shape
     kind = _PLAIN if transposed else _TRANSPOSED
     _call("blas", "trsm", _LEFT, _UPPER, kind, _PLAIN, k, n, 1.0, triangle, k, rows, k)
 
 
 def factorize(lower: np.ndarray) -> bool:
-    """S ← its lower Cholesky factor, in place; False, and S spoiled, where it is not positive
-    definite in its precision.
-    """
+    """Replace S by its lower Cholesky factor; return False if it is not positive definite."""
     n, failed = len(lower), ctypes.c_int(0)
     _call("lapack", "potrf", _UPPER, n, lower, n, failed)
     return failed.value == 0
 
 
 def invert(lower: np.ndarray) -> float | None:
-    """S ← S⁻¹, in place; returns ½ log det S, None (and S spoiled) where S is not positive definite
-    in its precision.
-    """
+    """Replace S by S⁻¹ and return ½ log det S, or None if S is not positive definite."""
     if not factorize(lower):
         return None
     half_log_determinant = float(np.sum(np.log(np.diag(lower).astype(np.float64))))
@@ -107,16 +98,14 @@ def invert(lower: np.ndarray) -> float | None:
 
 
 def mirror(lower: np.ndarray) -> np.ndarray:
-    """The lower half copied to the upper one, in place; tile by tile, because a whole temporary
-    would double the memory.
-    """
+    """Copy the lower half to the upper one by tiles: a whole copy would double the memory."""
     for start in range(0, len(lower), _TILE):
         mirror_rows(lower, slice(start, start + _TILE))
     return lower
 
 
 def mirror_rows(lower: np.ndarray, rows: slice) -> None:
-    """``mirror`` of what lies left of the diagonal in some rows."""
+    """Mirror the entries left of the diagonal of some rows."""
     lower[: rows.start, rows] = lower[rows, : rows.start].T
     corner = np.tril(lower[rows, rows])
     lower[rows, rows] = corner + np.tril(corner, -1).T

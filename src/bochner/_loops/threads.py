@@ -1,9 +1,9 @@
-"""Threads: how many there may be, and how they share the items of a loop.
+"""Threads: their number, and a map that shares the items of a loop.
 
-An interruption may strike between any two lines of the calling thread, and must neither keep BLAS
-at one thread nor leave a helper waiting for ever. So all that threads tell each other goes through
-``SimpleQueue``, whose steps are not interrupted half-way (those of ``Condition`` and ``Future``
-are), helpers do not outlive the program, and waits that an interruption can make vain have an end.
+An interruption may occur between any two lines of the calling thread, and must neither keep BLAS at
+one thread nor leave a helper waiting for ever. So threads communicate only through ``SimpleQueue``,
+whose steps are atomic (those of ``Condition`` and ``Future`` are not), helpers end with the
+program, and waits that an interruption may prolong have a time limit.
 """
 
 import os
@@ -16,28 +16,26 @@ from threading import Lock, Thread
 
 from threadpoolctl import ThreadpoolController
 
-# Seconds that a thread waits for another one that an interruption may have taken away.
+# Seconds that a thread waits for another one, which may have been interrupted.
 _LONGEST_WAIT = 5.0
-# From so many flops (20 ms of a core) on a factorization is worth waking up a second thread of
-# BLAS.
+# Smallest factorization, in flops (20 ms of a core), for which BLAS uses several threads.
 _SHARED_FLOPS = 1e9
 
 _row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 _controller = None
 _blas_lock = Lock()
-_blas_limits: list[int] = []  # of those who hold BLAS now: the smallest counts
-_blas_threads_before: list = []  # (library, its number of threads) while anybody does
+_blas_limits: list[int] = []  # of all open contexts; the smallest applies
+_blas_threads_before: list = []  # (library, its number of threads) while there are limits
 
 
 def thread_count():
-    """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and
-    joblib's workers.
+    """Return the number of threads that BLAS may use now.
+
+    It follows OMP_NUM_THREADS, ``threadpool_limits`` and joblib's workers.
     """
     if (kept := _row_threads.get()) is not None:
         return kept
-    if (
-        _blas_threads_before and not _blas_limits
-    ):  # an interruption came between taking the threads and giving them back
+    if _blas_threads_before and not _blas_limits:  # the reset of a limit was interrupted
         _give_blas_threads_back()
     allowed = [library.num_threads for library in _blas_libraries()]
     return max(1, min([_core_count(), *allowed]))
@@ -49,24 +47,22 @@ def _core_count():
 
 def _blas_libraries():
     global _controller
-    if _controller is None:  # scanning the loaded libraries takes milliseconds: once is enough
+    if _controller is None:  # scanning the libraries takes milliseconds
         _controller = ThreadpoolController().select(user_api="blas")
     return _controller.lib_controllers
 
 
 def single_threaded_blas():
-    """BLAS on one thread while our own threads share the rows; threads of both kinds at once are
-    far slower.
-    """
+    """Limit BLAS to one thread while our own threads share the rows: both at once are slow."""
     return _blas_held_at(1)
 
 
 @contextmanager
 def at_most_threads(n_threads: int | None):
-    """So many threads for rows, BLAS and OpenMP, all cores for −1; None leaves them as they are.
+    """Limit the threads for rows, BLAS and OpenMP: −1 for all cores, None for no limit.
 
-    BLAS has one number of threads for the whole program: of several fits at once the smallest
-    number counts for all.
+    BLAS has one number of threads for the whole program: the smallest number of several
+    simultaneous fits applies to all.
     """
     if n_threads is None:
         yield
@@ -98,7 +94,7 @@ def _blas_held_at(n_threads):
 
 
 def _give_blas_threads_back():
-    """As many as those who still hold BLAS allow, all when nobody does."""
+    """Set BLAS to the smallest current limit, or to its former number of threads."""
     with _blas_lock:
         for library, n_threads in _blas_threads_before:
             library.set_num_threads(min(_blas_limits, default=n_threads))
@@ -107,19 +103,14 @@ def _give_blas_threads_back():
 
 
 def threads_for_matrices(flops: float):
-    """BLAS on one thread while a matrix is factorized for so little work: two would wait for each
-    other, and go on doing so for a while afterwards.
-    """
+    """Limit BLAS to one thread for small factorizations, where two would wait for each other."""
     return nullcontext() if flops >= _SHARED_FLOPS else single_threaded_blas()
 
 
 @contextmanager
 def threads_for_rows_only():
-    """All threads for blocks of rows, one for BLAS: for loops that also solve tiny problems, where
-    BLAS's threads cost much more than they do.
-    """
-    # A context variable is not seen by the helpers, so what a block calls in turn stays on its
-    # thread.
+    """Use all threads for blocks of rows, and one for BLAS, which also solves tiny problems."""
+    # Helpers do not see the context variable, so that functions called by a block use one thread.
     token = _row_threads.set(thread_count())
     try:
         with single_threaded_blas():
@@ -130,12 +121,11 @@ def threads_for_rows_only():
 
 @contextmanager
 def threads_of_others():
-    """While compiled loops of scikit-learn run, which limit BLAS and start OpenMP's threads
-    themselves.
+    """Limit BLAS while compiled loops of scikit-learn run, which limit it themselves.
 
-    Their limit lies within ours, so that of fits at the same time none gives back what another one
-    has taken. OpenMP's threads do not survive a fork, and the child would wait for them for ever:
-    it has one.
+    Their limit lies within ours, so that simultaneous fits do not reset each other's limits.
+    OpenMP's threads do not survive a fork, and the child would wait for them for ever, so it has
+    one.
     """
     with single_threaded_blas():
         if not _is_fork:
@@ -162,9 +152,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def _ask_for_help(work, n_helpers):
-    """Have ``work()`` called by up to ``n_helpers`` threads as soon as they are free.
+    """Let up to ``n_helpers`` threads call ``work()`` as soon as they are free.
 
-    They are started once: starting one costs a call as much as a thousand rows do.
+    They are started once: a start takes as long as a thousand rows.
     """
     global _n_helpers
     while _n_helpers < n_helpers:
@@ -180,22 +170,19 @@ def _serve(requests):
 
 
 def ordered_map(function, items):
-    """Like ``map``, on several threads, the calling one among them, with only a few results waiting
-    to be taken.
+    """Map on several threads, including the calling one, with few results in memory.
 
-    A thread takes the next item when it has done its last, so one that wakes up late (a scheduler
-    may take milliseconds) costs little. After an error or an interruption no item is begun, and
-    those in work are waited for.
+    A thread gets its next item when it has finished the last one, so a thread that starts late
+    costs little. After an error or an interruption no item is started, and the running ones are
+    awaited.
     """
     items = list(items)
-    # BLAS is held at one thread meanwhile, so what a block calls in turn finds one thread and asks
-    # nobody for help.
+    # BLAS has one thread meanwhile, so that functions called by a block start no helpers.
     n_threads = min(thread_count(), len(items))
     if n_threads <= 1:
         yield from map(function, items)
         return
-    # Helpers reach the function through what is left: one that wakes up when all is done must not
-    # have kept its arrays alive.
+    # Helpers get the function from the queue: one that starts late must not keep arrays alive.
     left = deque((k, partial(function, item)) for k, item in enumerate(items))
     room: SimpleQueue = SimpleQueue()
     finished: SimpleQueue = SimpleQueue()
@@ -212,7 +199,7 @@ def ordered_map(function, items):
                 except BaseException as error:
                     outcome = None, error
                 finished.put((k, *outcome))
-                del work, outcome  # not to be kept while waiting
+                del work, outcome  # free their memory while waiting
         except (Empty, IndexError):
             return
 
@@ -249,7 +236,7 @@ def ordered_map(function, items):
 
 
 def _next_of(left, room):
-    """The next item with its number, None where there is no room for its result or no item left."""
+    """Return the next item with its number, None if there is no room for its result or no item."""
     try:
         room.get_nowait()
         return left.popleft()

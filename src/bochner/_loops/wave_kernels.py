@@ -1,5 +1,4 @@
-"""Fused kernels of sums of waves: evaluation, the closed form of one round, the gradients of joint
-descent.
+"""Fused kernels of sums of waves: evaluation, one boosting round, gradients of descents.
 
 Phases and projections are in half-turns, as in ``kernels.py``. Each kernel does all that its rows
 need without returning to Python, so that threads run side by side. What several outputs share is
@@ -15,13 +14,13 @@ from .boosting_kernels import _exp
 from .compiling import compiled
 from .kernels import _sincos, add_fourier_sums, sincos
 
-# Half-turns of one tile while it is worked on: within the second-level cache.
+# Half-turns of one tile, which fit into the second-level cache.
 _TILE_BYTES = 2**18
 
 
 @compiled
 def trigonometry(turns, sines, cosines):
-    """(sines, cosines) of π turns for 2-D arrays of equal shape, row by row."""
+    """Compute (sines, cosines) of π turns for 2-D arrays of equal shape, row by row."""
     for i in range(turns.shape[0]):
         sincos(turns[i], sines[i], cosines[i])
 
@@ -31,8 +30,9 @@ def trigonometry(turns, sines, cosines):
 
 @compiled(sums=True)
 def wave_sums(turns, gradient, curvature, cosines, sines, sums):
-    """Σ_i g cos, g sin, h cos², h cos sin of π turns for each wave (row of ``turns``), and the
-    cosines and sines themselves.
+    """Compute Σ_i g cos, g sin, h cos², h cos sin of π turns for each wave (row of ``turns``).
+
+    The cosines and sines are stored too.
     """
     for j in range(turns.shape[0]):
         t, c_row, s_row = turns[j], cosines[j], sines[j]
@@ -51,8 +51,9 @@ def wave_sums(turns, gradient, curvature, cosines, sines, sums):
 
 @compiled
 def wave_slopes(cosines, sines, gradient, curvature, cosine, sine, pull, stiffness):
-    """pull = (g + h f) f' and stiffness = h f'² row by row, f = A cos + B sin, f' its derivative in
-    the angle.
+    """Compute pull = (g + h f) f' and stiffness = h f'² row by row.
+
+    f = A cos + B sin, and f' is its derivative in the angle.
     """
     for i in range(cosines.shape[0]):
         value = cosine * cosines[i] + sine * sines[i]
@@ -66,7 +67,7 @@ def wave_slopes(cosines, sines, gradient, curvature, cosine, sine, pull, stiffne
 
 @compiled
 def standardized_rows(X, picked, shift, scale, out):
-    """out = (X[picked] − shift) · scale: gathering, centring and conversion in one pass."""
+    """Compute out = (X[picked] − shift) · scale: gather, center and convert in one pass."""
     for i in range(picked.shape[0]):
         row, target = X[picked[i]], out[i]
         for k in range(row.shape[0]):
@@ -75,8 +76,9 @@ def standardized_rows(X, picked, shift, scale, out):
 
 @compiled(sums=True, part=True)
 def _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores):
-    """scores_i = b + x_i·v + Σ_j A_j cos(ω_j·x_i) + B_j sin(ω_j·x_i) for one output; leaves ω_j·x_i
-    / π in ``turns``.
+    """Compute scores_i = b + x_i·v + Σ_j A_j cos(ω_j·x_i) + B_j sin(ω_j·x_i) for one output.
+
+    ω_j·x_i / π is stored in ``turns``.
     """
     np.dot(rows, frequencies.T, turns)
     np.dot(rows, slopes, scores)
@@ -95,7 +97,7 @@ def _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, 
 def gathered_forward(
     X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores
 ):
-    """``standardized_rows``, then ``_joint_forward``."""
+    """Call ``standardized_rows``, then ``_joint_forward``."""
     standardized_rows(X, picked, shift, scale, rows)
     _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores)
 
@@ -112,7 +114,7 @@ def joint_backward(
     sine_gradient,
     slope_gradient,
 ):
-    """Gradients of Σ_i pull_i f(x_i) in ω, A, B and v for the f of ``_joint_forward``.
+    """Compute the gradients of Σ_i pull_i f(x_i) in ω, A, B and v, f of ``_joint_forward``.
 
     Overwrites the turns with pull_i (B_j cos − A_j sin). Sines are computed again: cheaper than
     storing them.
@@ -134,7 +136,7 @@ def joint_backward(
 
 @compiled(part=True)
 def _logistic_pull(targets, scores, weights, pull):
-    """pull = −w y / (1 + exp(yf)), the weighted gradient of ln(1 + exp(−yf)), y = ±1."""
+    """Compute pull = −w y / (1 + exp(yf)), the weighted gradient of ln(1 + exp(−yf)), y = ±1."""
     lowest, highest = scores.dtype.type(-60), scores.dtype.type(60)
     for i in range(targets.shape[0]):
         margin = min(max(targets[i] * scores[i], lowest), highest)
@@ -146,9 +148,7 @@ def logistic_gradient(
     X, picked, shift, scale, targets, weights, frequencies, cosines, sines, slopes, intercept,
     rows, turns, scores, pull, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient,
 ):  # fmt: skip
-    """The weighted logistic loss's gradients without a stop between forward and backward; leaves
-    scores and pull.
-    """
+    """Compute the gradients of the weighted logistic loss; scores and pull are stored."""
     gathered_forward(
         X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores
     )
@@ -171,11 +171,10 @@ def adam_step(
     vector, gradient, first, second, rates, decays, penalties,
     remaining, mean_scale, root_scale, first_decay, second_decay,
 ):  # fmt: skip
-    """θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place, for the
-    gradient g + penalties θ.
+    """Update θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place.
 
-    m̂ = mean_scale · m and √v̂ = root_scale · √v are the running means of g and g² with Adam's bias
-    corrections.
+    The gradient is g + penalties θ. m̂ = mean_scale · m and √v̂ = root_scale · √v are the running
+    means of g and g² with Adam's bias corrections.
     """
     one = vector.dtype.type(1)
     tiny = vector.dtype.type(1e-8)
@@ -192,8 +191,9 @@ def adam_step(
 
 @compiled(sums=True)
 def _tiled_sums(rows, directions, signal, sums):
-    """Σ_i signal_ik (cos, sin)(π x_i·d_j) into (n_signals, 2, n_atoms) of float64; directions
-    (n_features, n_atoms), by tiles of rows.
+    """Compute Σ_i signal_ik (cos, sin)(π x_i·d_j) in float64, by tiles of rows.
+
+    The shape is (n_signals, 2, n_atoms), that of directions (n_features, n_atoms).
     """
     n_rows, n_waves = rows.shape[0], directions.shape[1]
     at_once = max(64, _TILE_BYTES // (n_waves * rows.itemsize))
@@ -212,9 +212,7 @@ def _tiled_sums(rows, directions, signal, sums):
 
 
 def few_fourier_sums(frequencies, X, signal):
-    """``fourier_sums_block`` in one compiled call, for frequencies so few that threads would wait
-    for each other between its tiles.
-    """
+    """Compute ``fourier_sums_block`` in one call, for few frequencies, where threads would wait."""
     if sp.issparse(X) or len(frequencies) > TILE:
         return fourier_sums_block(frequencies, X, signal)
     dtype = working_dtype(X)
@@ -230,8 +228,9 @@ def few_fourier_sums(frequencies, X, signal):
 
 @compiled(sums=True)
 def wave_scores(rows, directions, shifts, amplitudes, slopes, intercept, scores):
-    """scores_i = b + x_i·v + Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output; directions
-    (n_features, n_waves), by tiles of rows.
+    """Compute scores_i = b + x_i·v + Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output.
+
+    Directions are (n_features, n_waves); rows are processed by tiles.
     """
     n_rows, n_waves = rows.shape[0], directions.shape[1]
     at_once = max(64, _TILE_BYTES // (n_waves * rows.itemsize))
@@ -251,8 +250,9 @@ def wave_scores(rows, directions, shifts, amplitudes, slopes, intercept, scores)
 
 
 def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=None):
-    """intercept + x·slopes + Σ_j amplitudes_jk cos(ω_j·x − phases_jk) as (n_rows, n_outputs), tile
-    by tile.
+    """Return intercept + x·slopes + Σ_j amplitudes_jk cos(ω_j·x − phases_jk), by tiles.
+
+    The shape is (n_rows, n_outputs).
     """
     dtype = working_dtype(X)
     rows = X if sp.issparse(X) else np.ascontiguousarray(X)
@@ -260,7 +260,7 @@ def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=N
     result = np.empty((rows.shape[0], len(intercept)), dtype) if out is None else out
     directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
     if len(intercept) == 1 and len(frequencies) and not sp.issparse(X):
-        # All in one compiled call: threads that return to Python in between wait for each other.
+        # One compiled call: threads would wait for each other in Python between several calls.
         shifts, signed = (phases[:, 0] / np.pi).astype(dtype), amplitudes[:, 0].astype(dtype)
         linear = np.zeros(rows.shape[1], dtype) if slopes is None else slopes[:, 0].astype(dtype)
         wave_scores(rows, directions, shifts, signed, linear, dtype(intercept[0]), result[:, 0])

@@ -1,5 +1,6 @@
-"""What a library runs on, in words that may be shown to strangers: versions, processor, threads; no
-paths and no names of users or machines.
+"""Description of the environment for bug reports: versions, processor, threads.
+
+It has no paths and no names of users or machines.
 """
 
 import os
@@ -14,17 +15,17 @@ from threadpoolctl import threadpool_info
 from .._loops.compiling import cache_place
 from .._loops.threads import thread_count
 
-# What changes results or speed; these hold numbers, not paths.
+# Variables that change results or speed; they hold numbers, not paths.
 _NUMBERS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
     *("NUMBA_DISABLE_JIT", "NUMBA_CPU_NAME", "SCIPY_ARRAY_API"),
 )
-# These hold paths: only whether they are set is told.
+# Variables that hold paths, which are not shown.
 _PLACES = ("BOCHNER_DATA", "BOCHNER_TABLES", "BOCHNER_CACHE", "NUMBA_CACHE_DIR")
 
 
 def machine() -> dict[str, str]:
-    """Python, system and processor."""
+    """Return Python, system and processor."""
     return {
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -43,12 +44,12 @@ def _processor() -> str:
 
 
 def versions(packages: Any) -> dict[str, str]:
-    """Versions of those of the packages that are installed."""
-    found = {}
+    """Return the versions of the packages that are installed."""
+    installed = {}
     for package in packages:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            installed[package] = version(package)
+    return installed
 
 
 def requirements() -> dict[str, list[str]]:
@@ -67,13 +68,13 @@ def requirements() -> dict[str, list[str]]:
 
 
 def environment() -> dict[str, Any]:
-    """All that a report of a bug should tell, as plain values."""
+    """Return the facts for a bug report as plain values."""
     import numpy.linalg  # noqa: F401  # so that the BLAS libraries of both are loaded, and listed
     import scipy.linalg  # noqa: F401
 
     try:
         declared = requirements()
-    except PackageNotFoundError:  # run from its sources, never installed
+    except PackageNotFoundError:  # run from its sources
         declared = {}
     installed = versions({package for packages in declared.values() for package in packages})
     blas = [
@@ -100,7 +101,7 @@ def environment() -> dict[str, Any]:
 
 
 def environment_text(facts: dict[str, Any]) -> str:
-    """The same as lines that can be pasted into a report."""
+    """Return the facts as lines that can be pasted into a report."""
     libraries = [
         f"{one['internal_api']} {one.get('version', '')}, {one['num_threads']} threads"
         for one in facts["BLAS"]

@@ -11,7 +11,7 @@ from .text import one_line
 
 
 def is_device(path: str | os.PathLike[str]) -> bool:
-    """True for devices, pipes and sockets, which are written to and never replaced."""
+    """Return True for devices, pipes and sockets, which are written to and never replaced."""
     mode = _mode(path)
     return mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
@@ -47,7 +47,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException as error:
         beside.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(beside)):
-            # A full disk names no file, and nobody asked for the temporary one.
+            # Name the target: a full disk names no file, or the temporary one.
             raise OSError(error.errno, error.strerror or one_line(error), str(path)) from error
         raise
 

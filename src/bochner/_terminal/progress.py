@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, silence elsewhere."""
+"""Progress of long computations: a bar on a terminal, otherwise nothing."""
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -7,14 +7,13 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-# Who wants to know of each step by its description, and says True to stop; threads of their own
-# tell nobody.
+# Called with the description of each step of this thread; returns True to stop.
 _listener: ContextVar[Callable[[str], bool] | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def listening(listener: Callable[[str], bool]) -> Iterator[None]:
-    """Within this context all steps are told to ``listener``, and none is shown."""
+    """Call ``listener`` with each step inside the block, and show no bar."""
     token = _listener.set(listener)
     try:
         yield
@@ -23,13 +22,12 @@ def listening(listener: Callable[[str], bool]) -> Iterator[None]:
 
 
 def step_done(description: str) -> bool:
-    """Tell of a step; True where somebody asks to stop."""
+    """Report a step to the listener; return True if the work should stop."""
     listener = _listener.get()
     return listener is not None and listener(description)
 
 
-# The bar that is drawn: there is one at most, and what goes on inside its stages only adds words to
-# it.
+# The bar on the screen, at most one; work inside its stages only changes its description.
 _shown: list[Any] = []
 
 
@@ -39,13 +37,11 @@ def track(
     total: int | None = None,
     status: Callable[[], str] | None = None,
 ) -> Generator[T, None, None]:
-    """Iterate over ``items``, with a bar on standard error when that is a terminal and ``rich`` is
-    installed.
+    """Iterate over ``items`` with a bar on standard error, if that is a terminal.
 
-    ``status`` is asked after each item for a few words (a loss, a margin) to show beside the bar.
-    The bar belongs to the iteration: closing or interrupting it leaves the terminal clean. Within
-    ``stages`` there is no second bar: the first one says what is going on. Somebody who is
-    ``listening`` may end it after any item.
+    The bar needs ``rich``. ``status`` is called after each item for a few words (a loss, a margin)
+    beside the bar. Closing or interrupting the iteration removes the bar. Inside ``stages`` its bar
+    is used instead of a second one. A listener may end the iteration after any item.
     """
     if _listener.get() is not None:
         for item in items:
@@ -63,9 +59,7 @@ def track(
         yield from items
         return
     with bar as progress:
-        task = progress.add_task(
-            description, total=total
-        )  # without a total rich would count to 100
+        task = progress.add_task(description, total=total)  # rich's default total is 100
         for item in progress.track(items, total=total, task_id=task):
             yield item
             if status is not None:
@@ -73,32 +67,28 @@ def track(
 
 
 class Stages:
-    """Work in stages of one bar; without a bar (None) nothing is shown."""
+    """Stages of one bar; without a bar (None) nothing is shown."""
 
     def __init__(self, bar: Any = None):
         self.bar, self.done, self.words = bar, -1, ""
         self.task = None if bar is None else bar.add_task("")
 
     def begin(self, words: str, n_left: int | None = None) -> None:
-        """The stage before is done, this one begins; ``n_left`` are the stages from this one on,
-        where that is known by now.
-        """
+        """Finish the previous stage and begin the next; ``n_left`` counts it and later stages."""
         self.done, self.words = self.done + 1, words
         if self.bar is not None:
             total = {} if n_left is None else {"total": self.done + n_left}
             self.bar.update(self.task, description=words, completed=self.done, **total)
 
     def add_words(self, words: str) -> None:
-        """What is being done within the stage."""
+        """Show the current step of the stage."""
         if self.bar is not None:
             self.bar.update(self.task, description=f"{self.words}: {words}")
 
 
 @contextmanager
 def stages() -> Iterator[Stages]:
-    """One bar over the whole of some work, with what is being done and the time left; within
-    another one, that one.
-    """
+    """Show one bar with stages and remaining time; a nested call uses the outer bar."""
     if _shown:
         yield _shown[-1]
         return
@@ -115,7 +105,7 @@ def stages() -> Iterator[Stages]:
 
 
 def _new_bar():
-    """A bar that goes away when it is done, None where nobody would see it."""
+    """Return a transient bar, None without a terminal or without ``rich``."""
     if not sys.stderr.isatty():
         return None
     try:

@@ -6,23 +6,21 @@ from typing import Any
 
 
 def is_number(value: Any) -> bool:
-    """A real number and no truth value."""
+    """Return True for real numbers except truth values."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def cell_number(cell: Any) -> Any:
-    """The number behind a cell of a summary's table, its mean where it has a spread; None where
-    there is none.
-    """
+    """Return the number or mean of a cell of a summary's table, None for other cells."""
     number: Any = cell.get("mean") if isinstance(cell, dict) else cell
     return number if is_number(number) and math.isfinite(number) else None
 
 
 def cell_text(cell: Any) -> str:
-    """A cell of a summary's table, short.
+    """Return a cell of a summary's table as a short text.
 
-    >>> cell_text({"mean": 97.125, "std": 0.51, "n": 20}), cell_text(3), cell_text(0.00123456), cell_text(None)
-    ('97.12 ± 0.51', '3', '0.001235', '–')
+    >>> cell_text({"mean": 97.125, "std": 0.51, "n": 20}), cell_text(3), cell_text(None)
+    ('97.12 ± 0.51', '3', '–')
     """
     if cell is None:
         return "–"
@@ -34,7 +32,7 @@ def cell_text(cell: Any) -> str:
 
 
 def spread_text(mean: float, std: float) -> str:
-    """A mean with as many decimals as two significant digits of its spread have.
+    """Return mean ± spread, with two significant digits of the spread.
 
     >>> spread_text(90.664, 2.04), spread_text(0.99154, 0.00113), spread_text(100.0, 0.0)
     ('90.7 ± 2.0', '0.9915 ± 0.0011', '100 ± 0')
@@ -47,14 +45,14 @@ def spread_text(mean: float, std: float) -> str:
 
 
 def number_text(number: float, digits: int = 4) -> str:
-    """``digits`` significant digits, whole numbers in full."""
+    """Return a number with ``digits`` significant digits, integers in full."""
     if isinstance(number, int) or (float(number).is_integer() and abs(number) < 1e15):
         return str(int(number))
     return f"{number:.{digits}g}"
 
 
 def aligned(columns: list[str], rows: list[list[str]]) -> str:
-    """A plain table; numbers to the right."""
+    """Return a plain table, with numbers aligned to the right."""
     padded = []
     for heading, *cells in zip(columns, *rows):
         width = max(len(cell) for cell in (heading, *cells))
@@ -65,7 +63,7 @@ def aligned(columns: list[str], rows: list[list[str]]) -> str:
 
 
 def some_names(names: list[str], limit: int = 8) -> str:
-    """A list of names for a sentence, the first few of many.
+    """Return the first names of a list for a sentence.
 
     >>> some_names(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
@@ -75,7 +73,7 @@ def some_names(names: list[str], limit: int = 8) -> str:
 
 
 def quoted(text: str, limit: int = 40) -> str:
-    """Return a text in quotation marks, the end of a long one left out.
+    """Return a text in quotation marks, shortened to ``limit`` characters.
 
     >>> quoted("soon"), quoted("x" * 50, limit=5)
     ("'soon'", "'xxxxx…'")
@@ -84,5 +82,5 @@ def quoted(text: str, limit: int = 40) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says, on one line and not too long."""
+    """Return the message of an error on one line of at most 200 characters."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,5 +1,6 @@
-"""Rows, targets and weights: the only package that knows where rows live (memory, memory maps,
-Dask, other devices).
+"""Rows, targets and weights: the only package that knows where rows live.
+
+Rows may be in memory, in memory maps, on Dask or on other devices.
 """
 
 from .batches import BatchPlan, enough_rows

@@ -1,9 +1,9 @@
-"""Batches of rows for descent: the same ones for a seed, wherever the rows live.
+"""Mini-batches for descent: the same ones for a seed, wherever the rows are stored.
 
 Rows are cut into shards, contiguous and of equal length. In each epoch the short runs of a shard
-are dealt into windows, the rows of a window are shuffled and cut into slices; a batch is one slice
-of each shard. All of this follows from the number of rows and the seed alone, never from threads,
-files, partitions or workers; a sum over a batch adds its slices in one order.
+are distributed over windows, and the rows of a window are shuffled and cut into slices. A batch is
+one slice of each shard. All of this depends only on the number of rows and the seed, never on
+threads, files, partitions or workers. A sum over a batch adds its slices in a fixed order.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,26 +16,22 @@ import numpy as np
 from .._loops.threads import ordered_map
 from .maps import is_mapped, release_pages
 
-# More steps an epoch would gain little and wait long: on a cluster each one is a message to all
-# workers and back.
+# Steps of an epoch at most: on a cluster each one is a message to all workers and back.
 MOST_STEPS = 512
-# Rows of a slice: fewer are done before a second thread has woken up.
+# Rows of a slice, since fewer are finished before a second thread starts; shards at most.
 SLICE_ROWS, MOST_SHARDS = 512, 64
-# Numbers that all windows of one moment may hold: what is shuffled together, and read at once of a
-# file; rows of a shard at least.
+# Numbers that are shuffled together, and read from a file at once; rows of a shard at least.
 WINDOW_NUMBERS, FEWEST_TOGETHER = 2**23, 1024
-# Rows that stay together until they are shuffled within a window, so that reads of a file are not
-# too short; a window has so many of these runs of each shard, so that rows in the order of their
-# labels are mixed.
+# Rows of a run, which are read from a file together; a window has RUNS runs of each shard, so that
+# rows sorted by their labels are mixed.
 LONGEST_RUN, RUNS = 1024, 64
-# Sums of so many slices are added at once; no more groups of them than this, as on a cluster one
-# task adds the groups.
+# Sums that one task adds.
 ADDED_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """Who meets whom when: ``n_steps`` batches an epoch, each of one slice of each shard."""
+    """Deterministic mini-batch schedule: ``n_steps`` batches an epoch, one slice of each shard."""
 
     n_rows: int
     n_shards: int
@@ -48,11 +44,12 @@ class BatchPlan:
     def of(
         cls, n_rows: int, n_features: int, batch_size: int, n_kept: int, seed: int
     ) -> "BatchPlan":
-        """Batches of about ``batch_size`` of the ``n_kept`` rows that take part; larger ones where
-        there would be too many.
+        """Plan batches of about ``batch_size`` of the ``n_kept`` rows that are used.
+
+        Batches are larger if an epoch would have too many of them.
         """
         batch_size = enough_rows(batch_size, n_kept)
-        # Two slices from 512 rows on, where a second thread is worth waking up.
+        # Two slices from 512 rows on, for two threads.
         n_shards = min(
             MOST_SHARDS, max(-(-batch_size // SLICE_ROWS), 1 + (batch_size >= SLICE_ROWS))
         )
@@ -67,16 +64,15 @@ class BatchPlan:
         return self.n_windows * self.n_slices
 
     def shard(self, number: int) -> slice:
-        """The rows of a shard."""
+        """Return the rows of a shard."""
         return _component(self.n_rows, number, self.n_shards)
 
     def window(
         self, epoch: int, shard: int, number: int, kept: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The sorted places within a shard of the rows of one of its windows, and the order in
-        which they are met.
+        """Return the sorted places of a window's rows within its shard, and their random order.
 
-        ``kept`` marks the rows of the shard that take part.
+        ``kept`` marks the rows of the shard that are used.
         """
         rows = self.shard(shard)
         places = np.arange(rows.stop - rows.start)
@@ -93,21 +89,17 @@ class BatchPlan:
         )
 
     def slice_of(self, order: np.ndarray, number: int) -> np.ndarray:
-        """The part of a window that goes into one batch."""
+        """Return the part of a window that belongs to one batch."""
         return order[_component(len(order), number, self.n_slices)]
 
 
 def enough_rows(batch_size: int, n_kept: int) -> int:
-    """The rows of a batch: those asked for, or more where an epoch would have more than
-    ``MOST_STEPS`` batches.
-    """
+    """Return the batch size: the requested one, or enough for at most ``MOST_STEPS`` batches."""
     return max(batch_size, -(-n_kept // MOST_STEPS))
 
 
 def kept_rows(excluded: np.ndarray, rows: slice) -> np.ndarray | None:
-    """Which of these rows take part, where those of the sorted numbers ``excluded`` do not; None where
-    all do.
-    """
+    """Return a mask of the rows that are not in the sorted ``excluded``, or None for all."""
     first, last = np.searchsorted(excluded, [rows.start, rows.stop])
     if first == last:
         return None
@@ -117,7 +109,7 @@ def kept_rows(excluded: np.ndarray, rows: slice) -> np.ndarray | None:
 
 
 def _component(n_items, number, n_parts):
-    """One of ``n_parts`` contiguous parts whose lengths differ by one at most."""
+    """Return one of ``n_parts`` contiguous parts whose lengths differ by at most one."""
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
 
 
@@ -127,8 +119,9 @@ def _component(n_items, number, n_parts):
 def local_batches(
     source: Any, plan: BatchPlan, epoch: int, excluded: np.ndarray, signals: tuple
 ) -> Iterator[Callable[[Callable], tuple]]:
-    """The batches of an epoch; each takes a block function and gives the sum of ``block(source,
-    places, *signals)`` over its slices.
+    """Yield the batches of an epoch as functions of a block function.
+
+    Each returns the sum of ``block(source, places, *signals)`` over the slices of the batch.
     """
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
@@ -138,11 +131,11 @@ def local_batches(
         ]
         for number in range(plan.n_slices):
             yield partial(_summed, [one.slice_of(plan, number, signals) for one in held])
-        del held  # before the next one is read
+        del held  # before the next window is read
 
 
 class _Window:
-    """The rows of a window: a copy of those of a file, else the source itself."""
+    """Rows of a window: a copy if the source is a memory map, else the source itself."""
 
     def __init__(self, source, rows, places, order):
         self.source, self.places = source, places[order]
@@ -162,25 +155,25 @@ class _Window:
 
 
 def _summed(slices, block):
-    if len(slices) == 1:  # no other thread to ask, and nothing to be added
+    if len(slices) == 1:
         return block(*slices[0])
     return added_in_groups([*ordered_map(lambda one: slice_sum(block, *one), slices)])
 
 
 def slice_sum(block: Callable, *arguments: Any) -> tuple:
-    """The block function's sums, in memory that it does not use again."""
+    """Return a copy of the sums of a block function, which may reuse its memory."""
     return tuple(np.array(part) for part in block(*arguments))
 
 
 def added_in_groups(sums: list) -> tuple:
-    """Σ of tuples of arrays, by groups in one order: the same number on one machine and on many."""
+    """Add tuples of arrays by groups in a fixed order, the same on one machine and on many."""
     while len(sums) > 1:
         sums = [add_all(sums[i : i + ADDED_AT_ONCE]) for i in range(0, len(sums), ADDED_AT_ONCE)]
     return sums[0]
 
 
 def add_all(sums: list) -> tuple:
-    """Σ of tuples of arrays, from the first to the last."""
+    """Add tuples of arrays from the first to the last."""
     total = tuple(np.array(part) for part in sums[0])
     for more in sums[1:]:
         total = tuple(

@@ -1,4 +1,4 @@
-"""Input checks and their messages: what we got, what we need, what to write instead."""
+"""Checks of X and sample_weight, with messages that state what to write instead."""
 
 from numbers import Real
 from typing import Any
@@ -12,19 +12,19 @@ from .dask.rows import as_rows
 from .rows import Rows, assert_finite, assert_unmasked
 from .tensor_rows import TensorRows, is_tensor
 
-# Squares and sums of larger weights are no numbers any more.
+# Squares and sums of larger weights could overflow.
 _MOST_WEIGHT = 1e100
 
 
 def check_rows(
     estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False
 ) -> Rows:
-    """Return the rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or
-    frame; float32 kept.
+    """Validate X for a public estimator and return its rows; float32 is kept.
 
-    Arrays of the array API other than NumPy's are accepted with ``tensors`` only. scikit-learn
-    checks everything but finiteness, which is checked block by block so that a memory map is never
-    pulled into memory. Rows that an estimator hands on to another one are taken as they are.
+    X is a dense array, CSR matrix, memory map, zarr array, Dask array or frame. Arrays of the array
+    API other than NumPy's are accepted only with ``tensors``. scikit-learn checks everything but
+    finiteness, which is checked block by block so that a memory map is never read into memory as a
+    whole. ``Rows`` that one estimator passes to another are returned unchanged.
     """
     X = zarr_as_dask(X)
     if not tensors:
@@ -72,9 +72,7 @@ def check_numbers(
     ensure_all_finite: bool | str = True,
     **keywords: Any,
 ) -> Any:
-    """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to
-    NumPy to refuse.
-    """
+    """Call scikit-learn's ``validate_data``, and raise our own messages where NumPy would fail."""
     if is_remote(zarr_as_dask(X)):
         raise TypeError(
             f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an "
@@ -83,7 +81,7 @@ def check_numbers(
     refuse_tensors(X, type(estimator).__name__)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise TypeError(
-            f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "
+            f"X holds dates or durations ({X.dtype}), which need a unit to become numbers. "
             "Write e.g. (X - start) / np.timedelta64(1, 'D') for days."
         )
     assert_unmasked(X, "X")
@@ -108,8 +106,9 @@ def check_numbers(
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
-    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is
-    that of every row.
+    """Return non-negative weights in float64, not all zero; None stays None.
+
+    A single number is the weight of every row.
     """
     if sample_weight is None:
         return None
@@ -154,9 +153,7 @@ def _shortly(values):
 
 
 def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Two sets of points for a kernel matrix, dense and two-dimensional; Z = X when it is not
-    given.
-    """
+    """Return two sets of points for a kernel matrix, dense and two-dimensional; Z defaults to X."""
     X = _points(X, "X")
     Z = X if Z is None else _points(Z, "Z")
     if X.shape[1] != Z.shape[1]:

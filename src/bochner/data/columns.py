@@ -9,42 +9,38 @@ from typing import Any
 
 import numpy as np
 
-# Values at which the share of rows below is kept.
+# Number of values at which the share of rows below is stored.
 _MOST_KNOTS = 256
-# Beyond this not every integer has a float of its own.
+# Larger integers are not all exact as floats.
 EXACT_INTEGERS = 2**53
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame; asked without importing either."""
+    """Return True for a pandas or polars frame, without importing either."""
     frames = [getattr(sys.modules.get(name), "DataFrame", None) for name in ("pandas", "polars")]
     return isinstance(X, tuple(frame for frame in frames if frame is not None))
 
 
 def column_names(table: Any) -> list:
-    """Names of a frame's columns, numbers of an array's."""
+    """Return the names of a frame's columns, or the numbers of an array's columns."""
     return list(table.columns) if is_frame(table) else list(range(table.shape[1]))
 
 
 def table_column(table: Any, j: int) -> Any:
-    """The column at place ``j``."""
+    """Return the column at place ``j``."""
     return table[table.columns[j]] if is_frame(table) else table[:, j]
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column of a frame holds text, categories or objects rather than numbers, truth
-    values or dates.
-    """
+    """Return True if a column of a frame holds text, categories or objects."""
     kind = str(column.dtype).lower()
     return kind.startswith(("object", "str", "category", "categorical", "enum", "utf8"))
 
 
 def column_kind(column: Any) -> str:
-    """By its type, what a column holds: "dates" (or spans of time), "numbers" (or truth values), or
-    "objects", which may be anything.
-    """
+    """Return "dates" (or durations), "numbers" (or truth values) or "objects", by dtype."""
     kind = str(column.dtype).lower()
     if kind.startswith(("date", "time", "duration")):
         return "dates"
@@ -52,11 +48,11 @@ def column_kind(column: Any) -> str:
 
 
 def categorical_places(wish: Any, table: Any) -> set[int]:
-    """Return the places of the categorical columns: those of text in a frame, and those that
-    ``wish`` lists.
+    """Return the places of the categorical columns.
 
-    ``wish`` is "from_dtype", or a list of names or places, or a mask of one truth value per column.
-    A listed value that is a column's name means that column, also if it is an integer.
+    These are the columns of text in a frame, and those that ``wish`` lists. ``wish`` is
+    "from_dtype", or a list of names or places, or a mask of one truth value per column. A listed
+    value that is a column's name means that column, also if it is an integer.
     """
     names = column_names(table)
     places = {
@@ -73,8 +69,7 @@ def categorical_places(wish: Any, table: Any) -> set[int]:
         if len(wish) != len(names):
             raise ValueError(
                 f"categorical_features is a mask of {len(wish)} truth values, but there are "
-                f"{len(names)} columns. "
-                "Write one truth value for each column, or a list of names."
+                f"{len(names)} columns. Write one truth value for each column, or a list of names."
             )
         return places | set(np.flatnonzero(wish).tolist())
     by_name = {name: j for j, name in enumerate(names)}
@@ -82,16 +77,13 @@ def categorical_places(wish: Any, table: Any) -> set[int]:
     if unknown:
         raise ValueError(
             f"categorical_features lists {', '.join(map(repr, unknown))}, but there is no such "
-            "column. "
-            f"The columns are {', '.join(map(repr, names))}."
+            f"column. The columns are {', '.join(map(repr, names))}."
         )
     return places | {by_name[name] if name in by_name else int(name) for name in wish}
 
 
 def lists_columns(wish: Any) -> bool:
-    """Return True if ``categorical_features`` lists columns, and raise if it is neither a word nor
-    a list.
-    """
+    """Return True if ``categorical_features`` is a list; raise if it is neither list nor word."""
     if not isinstance(wish, (str, Sequence, np.ndarray)):
         raise TypeError(
             f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}. "
@@ -124,7 +116,7 @@ def _is_place(value, n_columns):
 
 
 def has_large_integers(X: Any) -> bool:
-    """Return True for an array of integers some of which floats cannot tell apart."""
+    """Return True for an array of integers some of which are not exact as floats."""
     if not (
         isinstance(X, np.ndarray) and X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size
     ):
@@ -133,9 +125,7 @@ def has_large_integers(X: Any) -> bool:
 
 
 def exact_values(column: Any) -> np.ndarray:
-    """Return a column as an array; integers beside missing values as objects if floats cannot tell
-    them apart.
-    """
+    """Return a column as an array, with integers as objects if they are not exact as floats."""
     values = np.asarray(column)
     if values.dtype.kind == "f" and str(column.dtype).lower().startswith(("int", "uint")):
         with np.errstate(invalid="ignore"):
@@ -145,7 +135,7 @@ def exact_values(column: Any) -> np.ndarray:
 
 
 def integer_origin(values: np.ndarray) -> int:
-    """Return the smallest of integers that floats cannot tell apart, zero for all other values.
+    """Return the smallest of integers that are not exact as floats, zero for all other values.
 
     Differences from it are computed as integers, so that neighbors stay different.
     """
@@ -201,13 +191,13 @@ def _first_text(values):
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NaT, or pandas' own NA, which is equal to nothing and no truth value."""
+    """Return True for None, NaN, NaT and pandas' NA, which is not a truth value."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def text_column(column: Any) -> np.ndarray:
-    """Values of any type as text, missing ones as a level of their own."""
-    if str(column.dtype) == "category":  # of pandas: a few categories stand for all rows
+    """Return values of any type as text, missing ones as the level "missing"."""
+    if str(column.dtype) == "category":  # of pandas
         names = np.array([*map(str, column.cat.categories), "missing"], dtype=object)
         return names[np.asarray(column.cat.codes)]
     return np.array(
@@ -220,9 +210,7 @@ def text_column(column: Any) -> np.ndarray:
 
 
 def declared_order(column: Any) -> list[str] | None:
-    """The levels in order of an ordered category of pandas or an Enum of polars, as texts; None
-    where no order is declared.
-    """
+    """Return the ordered levels of a pandas category or a polars Enum as texts, or None."""
     if str(column.dtype) == "category":
         return [str(level) for level in column.cat.categories] if column.cat.ordered else None
     if str(column.dtype).startswith("Enum"):
@@ -231,8 +219,7 @@ def declared_order(column: Any) -> list[str] | None:
 
 
 def ordered_numbers(texts: np.ndarray, order: list[str] | None) -> np.ndarray:
-    """The rank of each text in an order, or the number that it says where there is none; NaN for
-    other texts.
+    """Return the rank of each text in an order, or the number written in it; NaN for other texts.
 
     >>> ordered_numbers(np.array(["high", "low", "?"], dtype=object), ["low", "high"])
     array([ 1.,  0., nan])
@@ -250,17 +237,13 @@ def ordered_numbers(texts: np.ndarray, order: list[str] | None) -> np.ndarray:
 
 
 def counted(values, weights):
-    """Distinct values in order, and the weight of each: equal for weighted and for repeated rows,
-    to the last bit.
-    """
+    """Return sorted distinct values and their weights, bit-equal for weights and repetitions."""
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, np.bincount(places, weights, minlength=len(distinct))
 
 
 def quantile(distinct, counts, share):
-    """The value that ``share`` of the weight lies below; midway between two where it lies exactly
-    between them.
-    """
+    """Return the weighted quantile; the midpoint if it lies exactly between two values."""
     below = np.cumsum(counts)
     at = share * below[-1]
     low = np.searchsorted(below, at * (1 - 1e-12))
@@ -285,15 +268,18 @@ def center_and_scale(distinct, counts, gap):
         return center, 2 / gap * half_range
     deviation = 2 * np.sqrt(np.average((shares - mean) ** 2, weights=counts)) * half_range
     quartiles = [quantile(distinct, counts, share) for share in (0.25, 0.5, 0.75)]
-    robust = (quartiles[2] - quartiles[0]) / 1.349  # the deviation, for a normal law
+    robust = (
+        quartiles[2] - quartiles[0]
+    ) / 1.349  # the standard deviation of a normal distribution
     if 0 < robust < deviation / 10:
         return quartiles[1], robust
     return (center, deviation) if deviation > 0 else (low, 1.0)
 
 
 def rank_knots(distinct, counts):
-    """(2, n_knots): values, evenly spread over the rows where there are many, and the share of the
-    weight below each, half its own included.
+    """Return values and the share of the weight below each, half its own included, (2, n_knots).
+
+    Many values are thinned out evenly over the rows.
     """
     shares = (np.cumsum(counts) - counts / 2) / counts.sum()
     if len(distinct) > _MOST_KNOTS:
@@ -303,6 +289,6 @@ def rank_knots(distinct, counts):
 
 
 def unit_sigmoid(z):
-    """z / √(1 + z²), ±1 at infinity."""
+    """Return z / √(1 + z²), which is ±1 at infinity."""
     finite = np.where(np.isinf(z), 0.0, z)
     return np.where(np.isinf(z), np.sign(z), finite / np.hypot(1.0, finite))

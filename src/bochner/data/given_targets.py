@@ -1,4 +1,4 @@
-"""Checks of y as it is given: an array, a column of a frame or a collection of Dask."""
+"""Checks of y: an array, a column of a frame or a Dask collection."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .columns import is_missing
 from .dask.inputs import gathered
 from .rows import assert_unmasked
 
-# Whole numbers with more levels than this, and few rows a level, are hardly meant as classes.
+# Integers with more levels than this, and few rows per level, are rarely meant as classes.
 MANY_LEVELS = 20
 
 
 def given_target(y: Any, n_rows: int | None, owner: str) -> np.ndarray:
-    """y as an array in memory with a row for each row of X."""
+    """Return y as an array in memory with one row for each row of X."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     y = gathered(y)
@@ -30,7 +30,7 @@ def given_target(y: Any, n_rows: int | None, owner: str) -> np.ndarray:
 
 
 def coded(y, classes):
-    """Places of labels among the classes; for few classes one byte a row."""
+    """Return the places of labels among the classes, in one byte a row for few classes."""
     # Several times faster than return_inverse.
     return np.searchsorted(classes, y).astype(np.min_scalar_type(len(classes)))
 
@@ -41,9 +41,7 @@ def as_values(owner, y):
 
 
 def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
-    """Validate targets that are compared with predictions: none is missing, and single columns
-    become vectors.
-    """
+    """Validate y for a comparison with predictions: no value is missing, columns become vectors."""
     prediction = np.asarray(prediction)
     y = given_target(y, len(prediction), owner)
     if y.dtype.kind == "O":
@@ -60,11 +58,14 @@ def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.nda
 
 
 def inconsistent_rows(n_rows, n_targets):
-    return f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {n_targets}."
+    return (
+        "Found input variables with inconsistent numbers of samples: "
+        f"X has {n_rows} rows, y {n_targets}."
+    )
 
 
 def check_no_objects(y, owner):
-    """Numbers and texts of numbers will do."""
+    """Raise unless y holds numbers or texts of numbers."""
     if y.dtype.kind in "OU":
         values = y.ravel().tolist()
         if any(is_missing(value) for value in values):
@@ -82,15 +83,15 @@ def check_no_objects(y, owner):
 
 
 def check_labels(y, advice):
-    """What scikit-learn checks, and in words of our own where it would stumble."""
+    """Call scikit-learn's checks of labels, and raise our own messages for mixed types and NaN."""
     if y.dtype.kind == "O":
         kinds = {type(value).__name__ for value in y}
         missing = any(is_missing(value) for value in y)
         if missing or len(kinds) > 1:
             raise ValueError(
-                "Unknown label type: y mixes "
-                f"{', '.join(sorted(kinds))}{' with missing values' if missing else ''}. "
-                "Give labels of one type, none of them missing."
+                f"Unknown label type: y mixes {', '.join(sorted(kinds))}"
+                f"{' with missing values' if missing else ''}. Give labels of one type, none of "
+                "them missing."
             )
     elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")

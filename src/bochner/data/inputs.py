@@ -1,6 +1,4 @@
-"""Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside
-them.
-"""
+"""Preprocessing of tables for kernels: scaled numbers, filled gaps, encoded categories."""
 
 from typing import Any, Self
 
@@ -35,22 +33,21 @@ from .unfamiliar import UnfamiliarCells
 
 
 class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Standardized columns whose far values are drawn in: z / √(1 + (z / clip)²) with z = (x −
-    mean) / deviation.
+    """Standardized columns with compressed tails: z / √(1 + (z / clip)²), z standardized.
 
-    Near the mean it is the usual standardization; no value leaves ±clip, so that one wrong number
-    in a column (a million where others are below a hundred) does not decide a linear part or
-    flatten a kernel. Where the deviation told by the quartiles, (q₇₅ − q₂₅) / 1.349, is less than a
-    tenth of the usual one, it and the median take the place of deviation and mean: a single wild
-    value would otherwise shrink all others to one point. A column of two values has them ``gap``
-    apart, whatever their shares; a constant column becomes zero.
+    Near the mean this is the usual standardization. Values stay within ±clip, so that one wrong
+    number in a column (a million where others are below a hundred) neither dominates a linear part
+    nor flattens a kernel. If the deviation according to the quartiles, (q₇₅ − q₂₅) / 1.349, is less
+    than a tenth of the standard deviation, it and the median replace deviation and mean: a single
+    extreme value would otherwise shrink all others to one point. The values of a binary column are
+    ``gap`` apart, whatever their shares; a constant column becomes zero.
 
     Parameters
     ----------
     clip : float, default 3.0
-        No value leaves ±clip.
+        Limit of the absolute values.
     gap : float, default 1.5
-        How far the values of a column of two are apart.
+        Distance between the values of a binary column.
 
     Attributes
     ----------
@@ -71,7 +68,7 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.gap = gap
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Mean and deviation of each column; a row of weight 2 counts as two rows."""
+        """Compute center and scale of each column; a row of weight 2 counts as two rows."""
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
         X = check_numbers(self, X)
@@ -85,12 +82,10 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Clipped columns in the dtype of X."""
+        """Return the scaled columns in the dtype of X."""
         check_is_fitted(self)
         X = check_numbers(self, X, reset=False)
-        with np.errstate(
-            over="ignore"
-        ):  # a huge number far outside becomes infinite, and then ±clip
+        with np.errstate(over="ignore"):  # a huge number becomes infinite, and then ±clip
             z = (X - self.center_) / self.scale_
             return (self.clip * unit_sigmoid(z / self.clip)).astype(X.dtype, copy=False)
 
@@ -101,35 +96,32 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 class TableInputs(TransformerMixin, BaseEstimator):
-    """A table as it is, numbers, categories, booleans and missing values, as one matrix of floats
-    for kernel models.
+    """Tables of numbers, categories, booleans and missing values as floats for kernel models.
 
-    Numbers: the median for missing values, with an indicator column where training rows lacked
-    some, scaled as by ``SmoothScaler``, a share of ``ranks`` of that replaced by √12 (F(x) − ½),
-    F(x) the share of training rows below: where rows are crowded they are then drawn apart.
-    Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent
-    ones share a column, and a level that was not seen while fitting counts as one of those, or as
-    none. Categories of more than two levels that have an order (ordered ones of pandas, ``Enum`` of
-    polars) or are texts of numbers ("1", "2.5") are a number beside that, the rank of the level or
-    the number that is written, its median where that is missing or unseen. Columns with fewer than
-    two different values are left out.
+    Numbers are scaled as by ``SmoothScaler``. A share of ``ranks`` of that is replaced by
+    √12 (F(x) − ½), where F(x) is the share of training rows below x, which spreads crowded values.
+    Missing values are replaced by the median, with an indicator column if training rows had some.
+    Categories have one column per level, ``gap`` or zero. Levels beyond the ``max_levels`` most
+    frequent ones share a column; levels unknown from training belong to it, or have no column.
+    Categories of more than two levels also have a number, if they are ordered (pandas, ``Enum`` of
+    polars) or texts of numbers ("1", "2.5"): the rank or the number, the median if it is missing
+    or unknown. Columns with fewer than two different values are dropped.
 
     Parameters
     ----------
-    categorical_features : "from_dtype", or a list of column names, places, or truth values, default
-        "from_dtype"
-        "from_dtype": columns of text, categories and objects of a pandas or polars frame. A list
-        adds to these: ["zip"] makes the column "zip" categorical too, whatever its type. Truth
-        values are a mask, one for each column. In an array of numbers only listed columns are
+    categorical_features : "from_dtype" or list, default "from_dtype"
+        "from_dtype": columns of text, categories and objects of a pandas or polars frame. A list of
+        column names, places or truth values (a mask) adds to these: ["zip"] makes the column "zip"
+        categorical too, whatever its type. In an array of numbers only listed columns are
         categorical.
     max_levels : int, default 50
-        Levels of a category that have a column of their own, at most.
+        Maximal number of levels of a category that have their own column.
     clip : float, default 3.0
-        No number leaves ±clip, as for ``SmoothScaler``.
+        Limit of the absolute values of numbers, as in ``SmoothScaler``.
     gap : float, default 1.5
-        What a level of a category is, where it is not zero.
+        Value of the column of a level in its rows; zero in other rows.
     ranks : float from 0 to 1, default 0.0
-        Share of the ranks in what numbers become.
+        Share of the ranks in scaled numbers.
 
     Attributes
     ----------
@@ -140,10 +132,10 @@ class TableInputs(TransformerMixin, BaseEstimator):
         ``SmoothScaler``
     knots_ : for each of ``numbers_`` up to 256 values and F at each; in between F is linear
     orders_ : for each of ``ordered_`` its levels in order, None for texts of numbers
-    levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether
-        the rest share one
+    levels_ : for each of ``categories_`` the levels that have a column
+    others_ : for each of ``categories_``, True if its other levels share a column
     known_levels_ : for each of ``categories_`` all levels of the training rows
-    is_category_ : for each input column whether it was taken as a category
+    is_category_ : for each input column, True if it is a category
     sources_ : for each column of the result the number of its input column
     n_features_in_, feature_names_in_
 
@@ -197,9 +189,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if len(distinct) > 1:
                 numbers.append(j)
                 origins.append(origin)
-                statistics.append(
-                    (quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap))
-                )
+                statistics.append(self._statistics(distinct, counts))
                 all_knots.append(rank_knots(distinct, counts))
             if known.any() and not known.all():
                 indicators.append(j)
@@ -213,62 +203,53 @@ class TableInputs(TransformerMixin, BaseEstimator):
             all_levels, counts = counted(texts.astype(str), weights)
             levels.append(_frequent_levels(all_levels, counts, self.max_levels))
             known_levels.append(all_levels.tolist())
-            if not (
-                is_frame(table) and is_text(column)
-            ):  # a column of numbers that was named: they are no quantity
+            if not (is_frame(table) and is_text(column)):  # numbers that were declared categories
                 continue
             order, known = declared_order(column), texts != "missing"
             distinct, counts = counted(ordered_numbers(texts, order)[known], weights[known])
-            if len(distinct) > 2 and np.all(
-                np.isfinite(distinct)
-            ):  # of two levels the indicator says it all
+            # For two levels a number would repeat the indicator.
+            if len(distinct) > 2 and np.all(np.isfinite(distinct)):
                 ordered.append(j)
                 orders.append(order)
-                statistics.append(
-                    (quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap))
-                )
-        told = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
-        if not (numbers or indicators or told):
-            # Nothing varies: one column of zeros, on which a model is a constant.
-            numbers, origins, statistics, all_knots = (
-                [0],
-                [0],
-                [(0.0, 0.0, np.inf)],
-                [np.zeros((2, 1))],
-            )
-        self.numbers_, self.indicators_ = (
-            np.array(numbers, dtype=int),
-            np.array(indicators, dtype=int),
-        )
+                statistics.append(self._statistics(distinct, counts))
+        used = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
+        if not (numbers or indicators or used):  # nothing varies: one column of zeros
+            numbers, origins = [0], [0]
+            statistics, all_knots = [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
+        self.numbers_ = np.array(numbers, dtype=int)
+        self.indicators_ = np.array(indicators, dtype=int)
         self.knots_, self.origins_ = all_knots, origins
         self.ordered_, self.orders_ = np.array(ordered, dtype=int), orders
-        self.categories_ = np.array([places[k] for k in told], dtype=int)
+        self.categories_ = np.array([places[k] for k in used], dtype=int)
         self.medians_, self.center_, self.scale_ = (
             np.array(statistics, dtype=float).reshape(-1, 3).T
         )
-        self.levels_ = [levels[k][0] for k in told]
-        self.known_levels_ = [known_levels[k] for k in told]
-        self.others_ = np.array([levels[k][1] for k in told], dtype=bool)
+        self.levels_ = [levels[k][0] for k in used]
+        self.known_levels_ = [known_levels[k] for k in used]
+        self.others_ = np.array([levels[k][1] for k in used], dtype=bool)
         widths = [len(names) + others for names, others in zip(self.levels_, self.others_)]
         self.sources_ = np.concatenate(
             [self.numbers_, self.ordered_, self.indicators_, np.repeat(self.categories_, widths)]
         )
         return self
 
+    def _statistics(self, distinct, counts):
+        """Return median, center and scale of sorted distinct values."""
+        return quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap)
+
     def transform(self, X: Any) -> np.ndarray:
-        """(n_samples, n_columns) floats."""
+        """Return the prepared columns, (n_samples, n_columns) floats."""
         return self._transform(X, whole=True)
 
     def transform_part(self, X: Any) -> np.ndarray:
-        """As ``transform``, for some rows of a table: that none of their categories is known does
-        not mean that the column is another one.
+        """Return the prepared columns of some rows of a table.
+
+        Unlike in ``transform``, a column may have only unknown categories.
         """
         return self._transform(X, whole=False)
 
     def _transform(self, X, whole, cells: UnfamiliarCells | None = None):
-        """Return the prepared columns; ``cells`` notes missing values and levels that training rows
-        did not have.
-        """
+        """Return the prepared columns; count missing values and unknown levels in ``cells``."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
@@ -339,7 +320,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 table_column(table, j), self.names_[j], self.origins_[place[j]] if j in place else 0
             )
             if j in place:
-                with np.errstate(over="ignore"):  # far outside nothing changes any more
+                with np.errstate(over="ignore"):  # the slope of a huge number is zero
                     z = (values - self.center_[place[j]]) / self.scale_[place[j]]
                     slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
                 if self._ranked(place[j]):
@@ -349,13 +330,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return slopes
 
     def _scaled(self, values, k):
-        """Number k of ``numbers_`` and ``ordered_``: the median for missing values, then as by
-        ``SmoothScaler``.
-        """
+        """Return number k of ``numbers_`` and ``ordered_``, scaled; the median if it is missing."""
         values = np.where(np.isfinite(values), values, self.medians_[k])
-        with np.errstate(
-            over="ignore"
-        ):  # a huge number far outside becomes infinite, and then ±clip
+        with np.errstate(over="ignore"):  # a huge number becomes infinite, and then ±clip
             z = (values - self.center_[k]) / self.scale_[k]
         scaled = self.clip * unit_sigmoid(z / self.clip)
         if not self._ranked(k):
@@ -365,12 +342,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
         )
 
     def _ranked(self, k):
-        """Whether ranks have a part in number k; of two values they say nothing."""
+        """Return True if ranks are used for number k; for two values they add nothing."""
         return self.ranks > 0 and k < len(self.knots_) and self.knots_[k].shape[1] > 2
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns: a number's own, ``order_`` of a category, ``missingindicator_`` of
-        a number, and one for each level.
+        """Return the names of the prepared columns.
+
+        These are the names of numbers, ``order_`` of categories, ``missingindicator_`` of numbers,
+        and one name for each level.
         """
         check_is_fitted(self)
         names = [self.names_[j] for j in self.numbers_] + [
@@ -385,7 +364,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _table(self, X, reset):
-        """A frame as it is; anything else as an array of floats, missing values allowed."""
+        """Return a frame unchanged, and anything else as an array of floats that may be missing."""
         if not is_frame(X):
             keep = lists_columns(self.categorical_features) or has_large_integers(X)
             dtype = None if keep else (np.float64, np.float32)
@@ -410,9 +389,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return X
 
     def _check_kinds(self, frame):
-        """Dates where there were numbers, or the other way round, are another column; one that is
-        all missing may have any type.
-        """
+        """Raise if a column had numbers and now has dates, or the reverse."""
         for j, before in enumerate(self._kinds):
             column = table_column(frame, j)
             if self.is_category_[j] or {before, column_kind(column)} != {"dates", "numbers"}:
@@ -420,15 +397,12 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if np.any(np.isfinite(float_column(column, self.names_[j]))):
                 raise ValueError(
                     f"Column {self.names_[j]!r} held {before} while fitting, but now holds "
-                    f"{column_kind(column)} such as "
-                    f"{np.asarray(column)[0]}. Give the same columns in the same order, of the "
-                    "same types."
+                    f"{column_kind(column)} such as {np.asarray(column)[0]}. Give the same "
+                    "columns in the same order, of the same types."
                 )
 
     def check_columns(self, frame: Any) -> None:
-        """Refuse a frame, which need not have rows, of other columns than while fitting: by their
-        names, number and types.
-        """
+        """Raise if a frame has other columns than the training rows, by names, number or types."""
         check_is_fitted(self)
         _check_feature_names(self, frame, reset=False)
         if frame.shape[1] != self.n_features_in_:
@@ -444,22 +418,19 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if another:
                 raise ValueError(
                     f"Column {self.names_[j]!r} held {before} while fitting, but now holds {kind}. "
-                    "Give the same columns in the same "
-                    "order, of the same types."
+                    "Give the same columns in the same order, of the same types."
                 )
 
     def _check_levels(self, column, codes, j, names):
-        """Numbers or dates where there were categories, and none of them known: another column, not
-        unseen levels.
-        """
+        """Raise if a column had categories and now has only other numbers or dates."""
         if not len(names) or np.any(codes >= 0) or column_kind(column) == "objects":
             return
         values = np.asarray(column)
-        if np.any(values == values):  # what is all missing may have any type
+        if np.any(values == values):  # a column of missing values may have any type
             raise ValueError(
                 f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, "
-                f"but now holds {column_kind(column)} such "
-                f"as {values[0]}. Give the same columns in the same order, of the same types."
+                f"but now holds {column_kind(column)} such as {values[0]}. Give the same columns "
+                "in the same order, of the same types."
             )
 
     def __sklearn_tags__(self):
@@ -482,9 +453,7 @@ def _frequent_levels(levels, counts, max_levels):
 
 
 def _rises(knots, values, side):
-    """Slope of the function that is linear between the knots; at a knot from one side, or the mean
-    of both.
-    """
+    """Return the slope between the knots; at a knot from one side, or the mean of both."""
     knots, shares = knots
     rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
     below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))
@@ -492,6 +461,6 @@ def _rises(knots, values, side):
 
 
 def _level_codes(texts, levels):
-    """The position of each text among ``levels``, −1 for others."""
+    """Return the position of each text among ``levels``, −1 for others."""
     place = {level: code for code, level in enumerate(levels)}
     return np.array([place.get(text, -1) for text in texts], dtype=np.intp)

@@ -1,6 +1,4 @@
-"""Memory maps: telling them from arrays, making one for what does not fit, and giving their pages
-back.
-"""
+"""Memory maps: detection, temporary files for large arrays, and release of resident pages."""
 
 import errno
 import mmap
@@ -12,13 +10,13 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-# Every temporary file that is still in use, by a running number: arrays are in no sets.
+# Temporary files that are still in use, by a running number, since arrays are not hashable.
 _SCRATCHES: WeakValueDictionary = WeakValueDictionary()
 _numbers = count()
 
 
 def is_mapped(X):
-    """Whether X is a view of a file; scikit-learn's checks hide the map behind a plain array."""
+    """Return True if X is a view of a file; scikit-learn's checks hide the map behind an array."""
     return _mapped_owner(X) is not None
 
 
@@ -31,38 +29,37 @@ def _mapped_owner(X):
 
 
 def scratch(shape, dtype, most_bytes):
-    """Room for an array: in memory up to so many bytes, else in a temporary file that goes with the
-    last reference to it.
+    """Return an empty array: in memory up to so many bytes, else in a temporary file.
+
+    The file is deleted with the last reference to it.
     """
     n_bytes = np.dtype(dtype).itemsize * int(np.prod(shape))
     if n_bytes <= most_bytes:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile() as file:
         _reserve(file, n_bytes)
-        return _known(np.memmap(file, dtype, "w+", shape=shape))
+        return _registered(np.memmap(file, dtype, "w+", shape=shape))
 
 
 def mapped_bytes(file):
-    """The content of a temporary file, which goes with the last reference to it."""
+    """Return the content of a temporary file, which is deleted with the last reference to it."""
     file.flush()
-    return _known(np.memmap(file, np.uint8, "r"))
+    return _registered(np.memmap(file, np.uint8, "r"))
 
 
 def release_scratches():
-    """Give back the resident pages of all temporary files; their content stays in the files and
-    their cache.
-    """
+    """Release the resident pages of all temporary files; their content stays in the files."""
     for scratch_map in list(_SCRATCHES.values()):
         release_pages(scratch_map, slice(None))
 
 
-def _known(scratch_map):
+def _registered(scratch_map):
     _SCRATCHES[next(_numbers)] = scratch_map
     return scratch_map
 
 
 def _reserve(file, n_bytes):
-    """Refuse a file that the disk has no room for: behind a map a full disk would end the process."""
+    """Raise if the disk has no room for a file: a full disk behind a map would kill the process."""
     folder = tempfile.gettempdir()
     n_free = shutil.disk_usage(folder).free
     try:
@@ -71,21 +68,20 @@ def _reserve(file, n_bytes):
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, n_bytes)
     except OSError as error:
-        what = (
+        message = (
             f"{error.strerror}: a temporary file needs {n_bytes / 1e9:.2g} GB, and {folder} has "
             f"{n_free / 1e9:.2g} GB; let TMPDIR name a folder with more room."
         )
-        raise OSError(error.errno, what) from None
+        raise OSError(error.errno, message) from None
 
 
 def release_pages(array, rows):
-    """Give back the resident pages of a memory-mapped block; its content stays in the file and its
-    cache.
+    """Release the resident pages of a memory-mapped block; its content stays in the file.
 
-    Without this the pages of a file larger than memory count as ours until the system runs short.
+    Without this, the pages of a file larger than memory count as ours until the system runs short.
     """
     owner = _mapped_owner(array)
-    # Copy-on-write maps (mode "c") hold changes that exist nowhere else: never drop those.
+    # Copy-on-write maps (mode "c") hold changes that are not in the file.
     if owner is None or owner.mode == "c" or not hasattr(mmap, "MADV_DONTNEED"):
         return
     block = array[rows]

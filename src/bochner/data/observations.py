@@ -1,4 +1,4 @@
-"""Independent observations among rows of any kind: copies of a row count once, ties count each."""
+"""Independent observations among rows of any kind: copies count once, ties count each."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from .tensor_rows import is_tensor
 
 
 def independent_rows(X: Any, y: np.ndarray, *, are_labels: bool) -> tuple[np.ndarray | None, str]:
-    """Return the numbers of the rows that count in a statement on (X, y), None for all, and a note
-    on repeated rows.
+    """Return the numbers of the independent rows of (X, y), None for all, and a note on copies.
 
-    One row stands for all its copies. ``X`` is anything that an estimator may predict on: numbers
+    One row represents all its copies. ``X`` is anything that an estimator may predict on: numbers
     in memory, in files or on Dask, frames, and lists of texts or other objects.
     """
     equal = equal_keys(input_keys(X), _target(y, are_labels))
@@ -31,7 +30,7 @@ def independent_rows(X: Any, y: np.ndarray, *, are_labels: bool) -> tuple[np.nda
 
 
 def repeated_in_words(equal: EqualRows) -> str:
-    """Return a clause on the rows that repeat another row."""
+    """Return a clause on the number of repeated rows."""
     n_rows = len(equal.groups)
     n_repeated = n_rows - len(equal.first)
     meaning = "they count as independent rows" if equal.are_ties else "copies count once"

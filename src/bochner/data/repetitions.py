@@ -1,12 +1,11 @@
-"""Equal rows: merged into one row that counts more, and told apart as copies or as independent
-observations.
+"""Equal rows: copies of one observation, or independent observations (ties).
 
 Two rows of a table that agree in every cell and in the target are one of two things.
 
 *Copies* of one observation: the table was exported twice, rows were oversampled or drawn with
 replacement, or a row has a weight above one. A row is then left out together with all its copies
-and all its weight, and copies are on the same side of every split. Otherwise a model is evaluated
-on rows that it has seen.
+and all its weight, and copies are on the same side of every split. Otherwise a model would be
+evaluated on rows that it has seen.
 
 *Ties*: inputs are discrete, so that the same inputs occur again and again, with one outcome or
 another. Equal rows are then independent observations. Leaving out all rows of one outcome would
@@ -36,7 +35,7 @@ _CONTESTED_SHARE = 0.15
 # Weights are counts of observations if they are multiples of a common unit, up to this relative
 # error.
 _ROUNDING = 1e-6
-# The smallest unit that is looked for, relative to the smallest weight.
+# The smallest unit, relative to the smallest weight.
 _SMALLEST_UNIT = 1e-3
 
 # Equal rows are merged in tables of at most this many rows.
@@ -55,26 +54,21 @@ def without_repetitions(
 
 
 def different(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(number of the first of each different row of numbers, place of each row among these), in the
-    order of their values.
+    """Return the first row of each distinct row of numbers, and the distinct row of each row.
+
+    Distinct rows are sorted by their values.
     """
-    bits = np.ascontiguousarray(table + 0.0, dtype=np.float64).view(
-        np.int64
-    )  # without negative zeros
-    # As whole numbers without sign, the highest byte first, numbers in order have their bytes in
-    # order.
-    bits = (
-        np.where(bits < 0, ~bits, bits ^ np.int64(np.iinfo(np.int64).min))
-        .view(np.uint64)
-        .astype(">u8")
-    )
-    as_bytes = np.ascontiguousarray(bits).view(f"V{8 * table.shape[1]}").ravel()
+    # Adding zero removes negative zeros.
+    bits = np.ascontiguousarray(table + 0.0, dtype=np.float64).view(np.int64)
+    # Unsigned integers of the same order, whose bytes sort as they do, the highest byte first.
+    bits = np.where(bits < 0, ~bits, bits ^ np.int64(np.iinfo(np.int64).min))
+    as_bytes = bits.view(np.uint64).astype(">u8").view(f"V{8 * table.shape[1]}").ravel()
     _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
     return first, places.ravel()
 
 
 def target_columns(target: Target | None) -> list[np.ndarray]:
-    """The numbers of a target, which tell equal rows of different target apart."""
+    """Return the columns of a target that distinguish equal rows of different outcome."""
     if target is None:
         return []
     if isinstance(target, Labels):
@@ -108,11 +102,11 @@ class EqualRows:
         target: Target,
         weights: np.ndarray | None = None,
     ) -> EqualRows:
-        """Decide from the group of each row, its ``inputs`` (equal numbers for equal inputs), its
-        target and its weight.
+        """Decide whether equal rows are copies or ties.
 
         Equal rows are ties if the target has few levels, and the inputs of at least 15 % of the
         repeated rows also occur with another outcome. Copies of a row never disagree with it.
+        ``inputs`` are keys: equal inputs have equal keys.
         """
         weights = np.ones(len(groups)) if weights is None else weights
         totals = np.bincount(groups, weights, minlength=len(first))
@@ -130,9 +124,7 @@ class EqualRows:
         return cls(groups, first, totals, float(unit), are_ties)
 
     def left_out_weights(self) -> np.ndarray:
-        """Return the weight that leaves the training rows with each row: of all its copies, or of
-        one observation.
-        """
+        """Return the weight left out with each row: of all its copies, or of one observation."""
         totals = self.totals[self.groups]
         return np.minimum(totals, self.unit) if self.are_ties else totals
 
@@ -142,7 +134,7 @@ class EqualRows:
         return np.flatnonzero(np.isin(groups, groups[numbers]))
 
     def split_groups(self) -> np.ndarray:
-        """Return a number for each row; rows of the same number belong on the same side of a split.
+        """Return a group for each row; rows of one group belong on the same side of a split.
 
         Ties have a number of their own each, unless one observation weighs more than one row: in a
         table of ties that was exported twice, equal rows go together in pairs.
@@ -161,9 +153,7 @@ class EqualRows:
         return np.unique(keys, return_inverse=True)[1].ravel()
 
     def first_of_copies(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return a one for the first row of each group of copies that has a weight, and zeros for
-        the others.
-        """
+        """Return one for the first row of positive weight among copies, and zero for the others."""
         present = np.arange(len(self.groups)) if weights is None else np.flatnonzero(weights)
         _, first = np.unique(self.split_groups()[present], return_index=True)
         chosen = np.zeros(len(self.groups))
@@ -178,7 +168,7 @@ class EqualRows:
 def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | None:
     """Find equal rows by their keys; None if every row occurs once and all weights are equal.
 
-    One pass over the rows.  The keys, one number per row, are held in memory.
+    The rows are read once. The keys, one number per row, are in memory.
     """
     return equal_keys(row_keys(rows), target, weights)
 
@@ -197,9 +187,7 @@ def equal_keys(
 
 
 def held_out_size(n_rows: int, share: int) -> int:
-    """Return how many rows judge a model: a sixth of them, 600 to 2500, but at most one of
-    ``share``.
-    """
+    """Return the number of held-out rows: a sixth, 600 to 2500, but at most one of ``share``."""
     return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // share)
 
 
@@ -242,8 +230,7 @@ def _observation_weight(totals, weights, is_table_of_counts):
 
 
 def _common_unit(totals):
-    """Return the greatest common divisor of positive numbers, or None if there is none of a
-    sensible size.
+    """Return the greatest common divisor of positive numbers, None if it is very small.
 
     >>> float(_common_unit(np.array([1.5, 3.0, 4.5])))
     1.5

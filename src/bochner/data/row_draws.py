@@ -1,4 +1,4 @@
-"""Random choices among rows."""
+"""Random splits of rows."""
 
 from typing import Any
 
@@ -6,16 +6,14 @@ import numpy as np
 
 from .repetitions import EqualRows
 
-# A row that counts more often than this is split in as many pieces.
+# A row that counts more often than this is split into this many copies.
 _MOST_COPIES = 4000
 
 
 def members(
     codes: np.ndarray | None, n_codes: int, n_rows: int, weights: np.ndarray | None
 ) -> list[np.ndarray]:
-    """Return the sorted numbers of the rows of each code that have a weight; without codes, one
-    list.
-    """
+    """Return the sorted numbers of the rows of positive weight, one array for each code."""
     order = np.arange(n_rows) if codes is None else np.argsort(codes, kind="stable")
     if weights is not None:
         order = order[weights[order] > 0]
@@ -27,12 +25,10 @@ def members(
 def split_counts(
     counts: np.ndarray, share: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How often each row counts in two random parts, of which the first has about this share of
-    all.
+    """Split counts at random into two parts, the first with about this share.
 
-    A row that counts several times is as many rows that are drawn one by one, the last of them
-    perhaps a part of one. Each of these copies has a random number of its own, and the smallest
-    numbers are the first part.
+    A row that counts several times is split into as many copies, of which the last may be a part of
+    one. Each copy draws a random number, and the copies of the smallest numbers are the first part.
     """
     copies = np.minimum(np.ceil(counts), _MOST_COPIES).astype(int)
     numbers = np.random.Generator(np.random.PCG64(int(rng.integers(2**63)))).random(copies.sum())

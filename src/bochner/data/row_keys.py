@@ -1,6 +1,4 @@
-"""Hash keys of rows: equal rows have equal keys, and different rows almost surely have different
-ones.
-"""
+"""Hash keys of rows: different rows have different keys, almost surely."""
 
 from functools import cache
 from typing import Any
@@ -12,8 +10,7 @@ from .dask.inputs import gathered, is_remote
 from .rows import Block, LocalRows, Rows
 from .tensor_rows import TensorRows
 
-# Keys have 53 bits, so that a float64 can carry them: rows in files and on Dask are mapped to
-# floats.
+# Keys have 53 bits, so that they are exact in float64.
 _SHIFT = np.uint64(11)
 _FOLD = np.uint64(32)
 _NAN = np.uint64(0x7FF8000000000000)
@@ -44,7 +41,7 @@ def _keys_block(X: Any, out: np.ndarray) -> None:
     multipliers = _multipliers(X.shape[1])
     if sp.issparse(X):
         X = X.tocsr()
-        # Zeros add nothing, stored or not.
+        # Stored zeros add nothing.
         added = _folded_bits(X.data) * multipliers[X.indices]
         below = np.concatenate([np.zeros(1, np.uint64), np.cumsum(added, dtype=np.uint64)])
         sums = below[X.indptr[1:]] - below[X.indptr[:-1]]
@@ -54,9 +51,7 @@ def _keys_block(X: Any, out: np.ndarray) -> None:
 
 
 def _folded_bits(numbers):
-    """Return the bits of numbers as integers; high bits are folded into low ones, which differ too
-    little.
-    """
+    """Return the bits of numbers as integers, high bits folded into low ones."""
     numbers = np.ascontiguousarray(numbers, dtype=np.float64) + 0.0  # −0 becomes 0
     bits = numbers.view(np.uint64)
     bits[np.isnan(numbers)] = _NAN

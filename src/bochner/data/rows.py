@@ -1,9 +1,9 @@
-"""Rows: the data at the door, wherever it lives, and what algorithms may ask of it.
+"""Rows of numbers, wherever they are stored, and the operations of algorithms on them.
 
-``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend on the
-data's shape only and partial sums are added in row order, so the result does not depend on the
-number of threads. Nothing above this package asks whether rows are an array, a sparse matrix, a
-memory map or a Dask array; another place for rows is another subclass of ``Rows``.
+``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend only
+on the shape of the data, and partial sums are added in row order, so the result does not depend on
+the number of threads. Nothing above this package asks whether rows are an array, a sparse matrix, a
+memory map or a Dask array. Another storage for rows is another subclass of ``Rows``.
 """
 
 from abc import ABC, abstractmethod
@@ -22,21 +22,18 @@ from .._loops.threads import ordered_map
 from .batches import BatchPlan, local_batches
 from .maps import is_mapped, release_pages
 
-# Memory that one block of rows may take, whatever the number of rows: input, features and
-# temporaries.
+# Bytes of one block of rows at most: input, features and temporary arrays.
 BLOCK_BYTES = 32 * 2**20
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 256
-# What is read and written for less is done before a second thread has woken up.
+# Less than this is read and written before a second thread would start.
 SHARED_BYTES = 2**18
-# Rows read at once from a memory map or a sparse matrix for batches; shuffled within, in random
-# order among themselves.
+# Bytes read at once from a memory map or a sparse matrix for batches.
 STREAMED_BYTES = 2**25
 
 
 class Block(partial):
-    """A function of a block of rows, its parameters filled in, that says how many bytes it needs
-    for one row beyond the row.
+    """Partial function of a block of rows that states the temporary bytes it needs per row.
 
     >>> Block(np.multiply, 2.0, row_bytes=8)(np.arange(3.0))
     array([0., 2., 4.])
@@ -53,14 +50,11 @@ class Block(partial):
 
 
 class Rows(ABC):
-    """(n_rows, n_features) real numbers: rows that are summed, mapped, taken and shuffled in
-    blocks.
-    """
+    """(n_rows, n_features) real numbers, summed, mapped, selected and shuffled in blocks."""
 
     source: Any
     block_size: int | str
-    # Whether the rows are on this machine, in memory or in a file, so that a look at some of them
-    # costs little.
+    # True if the rows are on this machine, in memory or in a file.
     is_local: ClassVar[bool]
 
     @property
@@ -73,7 +67,7 @@ class Rows(ABC):
 
     @property
     def dtype(self) -> Any:
-        """In which rows are worked on: float32 stays float32, everything else is float64."""
+        """Dtype of computations: float32 for float32 rows, float64 for all others."""
         return working_dtype(self.source)
 
     def __len__(self) -> int:
@@ -81,21 +75,20 @@ class Rows(ABC):
 
     @property
     def in_memory(self) -> bool:
-        """Whether the rows are an array in memory."""
+        """True if the rows are an array in memory."""
         return False
 
     @property
     def has_cheap_access(self) -> bool:
-        """Whether some rows from all over can be taken for much less than a pass."""
+        """True if some rows can be read for much less than a pass over all rows."""
         return self.is_local
 
     @abstractmethod
     def sum(self, block: Callable, *signals: Any) -> Any:
-        """Σ over row blocks of ``block(X_block, *signal_blocks)``, an array or a tuple of arrays,
-        added in float64.
+        """Return Σ over row blocks of ``block(X_block, *signal_blocks)``, added in float64.
 
-        ``signals`` have one entry a row. A ``Block`` says how many bytes it needs for a row, which
-        bounds the blocks.
+        The block function returns an array or a tuple of arrays. ``signals`` have one entry per
+        row. The bytes per row of a ``Block`` limit the size of the blocks.
         """
 
     @abstractmethod
@@ -108,28 +101,25 @@ class Rows(ABC):
         out: Any = None,
         signals: Any = (),
     ) -> Any:
-        """``block(X_block, *signal_blocks, out=out_block)`` for every block, as (n_rows,
-        n_columns), or (n_rows,) for None.
+        """Return ``block(X_block, *signal_blocks, out=out_block)`` of all blocks.
 
-        Rows in files and arrays give an array, or fill ``out``; rows on a cluster give what is
-        computed there when asked for.
+        The result has shape (n_rows, n_columns), or (n_rows,) for None. It is an array, ``out`` if
+        that is given, or a lazy Dask array for rows on Dask.
         """
 
     def values(
         self, block: Callable, n_columns: int | None = None, *, dtype: Any = None, signals: Any = ()
     ) -> np.ndarray:
-        """Return what ``map`` computes, always as an array in memory."""
+        """Return the result of ``map`` as an array in memory."""
         return self.map(block, n_columns, dtype=dtype, signals=signals)
 
     def persist(self, signal: Any) -> Any:
-        """Return a signal to pass to many sums; rows on a cluster send it to the workers once.
-        None stays None.
-        """
+        """Return a signal for many sums, which Dask sends to the workers once; None stays None."""
         return signal
 
     @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:
-        """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
+        """Return the rows of these sorted numbers in memory, as an array or a sparse matrix."""
 
     def in_memory_rows(self) -> "LocalRows":
         """Return the same rows in memory."""
@@ -161,52 +151,46 @@ class Rows(ABC):
     def batches(
         self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None
     ) -> Iterator[tuple]:
-        """(array, positions in it, row numbers): batches of rows in random order, each row once.
+        """Yield (array, positions in it, row numbers): batches in random order, each row once.
 
-        Arrays in memory are shuffled as a whole; what is streamed comes in blocks, in random order
-        and shuffled within. The array is overwritten after its last batch. ``kept`` marks the rows
-        that take part.
+        Arrays in memory are shuffled as a whole. Other rows are read in blocks, in random order and
+        shuffled within a block; the array is overwritten after its last batch. ``kept`` marks the
+        rows that are used.
         """
 
     def epochs(
         self, plan: BatchPlan, excluded: np.ndarray, *signals: Any
     ) -> Callable[[int], Iterator[Callable]]:
-        """A function that gives the batches of an epoch by its number.
+        """Return a function that yields the batches of an epoch, given its number.
 
-        A batch takes a block function and gives Σ over its slices of ``block(array, places in it,
-        *signal_slices)``, a tuple of arrays, computed where the rows are. ``excluded`` are sorted
-        numbers of rows that take no part.
+        A batch is a function of a block function. It returns the sum over its slices of
+        ``block(array, places in it, *signal_slices)``, a tuple of arrays. ``excluded`` are sorted
+        numbers of rows that are not used.
         """
         raise NotImplementedError(f"{type(self).__name__} has no batches for a descent.")
 
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
-        """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose
-        weight is not zero.
-        """
+        """Return numbers of at most ``n_rows`` evenly spaced rows of positive weight."""
         if weights is None:
             return spread_places(len(self), n_rows)
         return evenly_spread(np.flatnonzero(weights), n_rows)
 
-    def assert_all_finite(self) -> None:  # noqa: B027 (nothing to do unless rows are read later than ``as_rows``)
-        """Raise for NaN and infinity in rows that ``as_rows`` has not checked because reading them
-        would be a pass.
-        """
+    def assert_all_finite(self) -> None:  # noqa: B027 (``as_rows`` has checked local rows)
+        """Raise for NaN and infinity in rows that ``as_rows`` has not read yet."""
 
     def sample(self, n_rows: int) -> Any:
-        """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
+        """Return at most ``n_rows`` evenly spaced rows in memory."""
         return self.take(self.spread(n_rows))
 
     def in_blocks(self, block_size: int | str) -> Self:
-        """The same rows, worked on in blocks of this many; ``"auto"`` leaves the choice to the
-        memory budget.
-        """
+        """Return the same rows with another block size; "auto" follows the memory budget."""
         other = copy(self)
         other.block_size = block_size
         return other
 
 
 class LocalRows(Rows):
-    """Rows of an array, a CSR matrix or a memory map: shared between threads, block by block."""
+    """Rows of an array, a CSR matrix or a memory map: blocks are shared between threads."""
 
     is_local = True
 
@@ -219,13 +203,10 @@ class LocalRows(Rows):
 
     def sum(self, block, *signals):
         total, blocks = None, self._blocks(block)
-        if (
-            len(blocks) == 1
-        ):  # no other thread to ask, which for a thousand rows takes longer than the sum
+        if len(blocks) == 1:  # threads would take longer than the sum
             return add_parts(total, self._on_block(block, signals, blocks[0]))
         block_sums = ordered_map(partial(self._on_block, block, signals), blocks)
-        # Closed even where a traceback would keep it alive: helpers must not wait for a reader who
-        # has left.
+        # Closed explicitly: a traceback could keep the generator, and its threads, alive.
         with closing(block_sums):
             for part in block_sums:
                 total = add_parts(total, part)
@@ -253,15 +234,14 @@ class LocalRows(Rows):
     def take(self, numbers):
         if not is_mapped(self.source):
             return self.source if len(numbers) == len(self) else self.source[numbers]
-        taken = np.empty((len(numbers), self.n_features), self.source.dtype)
-        for block in blocks_of(
-            len(self), self._row_size()
-        ):  # only one block of pages is resident at a time
+        selected = np.empty((len(numbers), self.n_features), self.source.dtype)
+        # Only one block of pages is resident at a time.
+        for block in blocks_of(len(self), self._row_size()):
             first, last = np.searchsorted(numbers, [block.start, block.stop])
             if first < last:
-                taken[first:last] = self.source[numbers[first:last]]
+                selected[first:last] = self.source[numbers[first:last]]
                 release_pages(self.source, block)
-        return taken
+        return selected
 
     def in_c_order(self, n_dense):
         few = np.prod(self.shape) <= n_dense
@@ -296,19 +276,12 @@ class LocalRows(Rows):
         return partial(local_batches, self.source, plan, excluded=excluded, signals=signals)
 
     def assert_finite(self, name="X", names=None, place=""):
-        """Reject NaN and infinity block by block: the check of a memory map must not pull the file
-        into memory.
-        """
+        """Raise for NaN and infinity, block by block to limit the memory of memory maps."""
         size = self._row_size()
-        # What fits into the cache, or nearly, has been summed before a second thread wakes up.
+        # Few rows are summed before a second thread would start.
         each = ordered_map if len(self) * size > BLOCK_BYTES else map
-        deque(
-            each(
-                partial(_assert_finite_block, self.source, name, names, place),
-                blocks_of(len(self), size),
-            ),
-            maxlen=0,
-        )
+        check = partial(_assert_finite_block, self.source, name, names, place)
+        deque(each(check, blocks_of(len(self), size)), maxlen=0)
 
     def _on_block(self, block, signals, rows):
         result = block(self._component(rows), *(signal[rows] for signal in signals))
@@ -318,9 +291,7 @@ class LocalRows(Rows):
         return parts if isinstance(result, tuple) else parts[0]
 
     def _component(self, rows):
-        """Some rows; all of them as they are, as a slice of a sparse matrix takes longer than a
-        small sum.
-        """
+        """Return some rows; all of them without a slice, which is slow for sparse matrices."""
         return self.source if rows == slice(0, len(self)) else self.source[rows]
 
     def _row_size(self):
@@ -329,9 +300,7 @@ class LocalRows(Rows):
         return self.source.dtype.itemsize * int(np.prod(self.source.shape[1:]))
 
     def _blocks(self, block):
-        """Of sparse rows as few blocks as memory allows: each turns all frequencies over, which
-        costs as much as many rows.
-        """
+        """Return slices of rows; few for sparse rows, since each transposes all frequencies."""
         if self.block_size != "auto":
             return blocks_of(len(self), size=int(self.block_size))
         size = self._row_size() + (block.row_bytes if isinstance(block, Block) else 0)
@@ -357,7 +326,7 @@ class LocalRows(Rows):
 
 
 def shuffled_within(start, block, size, rng, kept):
-    """Batches of one streamed block that begins at row ``start``."""
+    """Yield the batches of one block that begins at row ``start``."""
     picked = np.arange(start, start + block.shape[0])
     if kept is not None:
         picked = picked[kept[picked]]
@@ -368,11 +337,11 @@ def shuffled_within(start, block, size, rng, kept):
 
 
 def blocks_of(n_rows, row_bytes=0, size=None):
-    """Slices covering ``n_rows``, at most ``BLOCK_BYTES`` each; a few are about equal and a
-    multiple of four, to keep cores busy.
+    """Return slices that cover ``n_rows``, at most ``BLOCK_BYTES`` each.
 
-    Many are not made equal: a block of a memory map must end where a page does, or each would leave
-    some behind. No rows are one empty block, whose sum is zero.
+    A few blocks are about equal and a multiple of four, to keep cores busy. Many blocks are not
+    made equal: a block of a memory map must end at the end of a page, or each block would leave a
+    page resident. No rows give one empty block, whose sum is zero.
     """
     if size is None:
         size = max(1, min(LARGEST_BLOCK, BLOCK_BYTES // row_bytes if row_bytes else LARGEST_BLOCK))
@@ -383,30 +352,28 @@ def blocks_of(n_rows, row_bytes=0, size=None):
 
 
 def evenly_spread(numbers, count):
-    """At most ``count`` of the numbers, from the first to the last."""
+    """Return at most ``count`` of the numbers, evenly spaced from the first to the last."""
     return numbers[spread_places(len(numbers), count)]
 
 
 def spread_places(length, count):
-    """At most ``count`` of 0, …, length − 1, evenly spread."""
+    """Return at most ``count`` of 0, …, length − 1, evenly spaced."""
     return np.unique(np.linspace(0, length - 1, min(count, length)).astype(int))
 
 
 def row_numbers(n_rows):
-    """0, …, n_rows − 1 in half the memory where that is possible."""
+    """Return 0, …, n_rows − 1 as int32 if possible."""
     return np.arange(n_rows, dtype=np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64)
 
 
 def add_parts(total, part):
-    """total + part, in place after the first block so that large statistics are not allocated again
-    and again.
-    """
+    """Add a part to the total, in place after the first block to save allocations."""
     if isinstance(part, tuple):
         return tuple(
             add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
         )
     if total is None:
-        return part.copy()  # never add into memory that the block function may still own
+        return part.copy()  # the block function may reuse its memory
     return np.add(total, part, out=total if total.ndim else None)
 
 
@@ -419,24 +386,20 @@ def _assert_finite_block(X, name, names, place, rows):
 
 
 def assert_unmasked(values, name):
-    """Refuse masked numbers, which would count as the numbers behind the mask."""
+    """Raise for masked arrays, whose hidden numbers would be used."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"Input {name} contains masked values, which bochner would have to guess. Fill them "
-            f"first, e.g. {name}.filled(0), or leave "
-            "their rows out."
+            f"first, e.g. {name}.filled(0), or leave their rows out."
         )
 
 
 def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_nan=False):
-    """Refuse NaN (unless it is allowed) and infinity, naming the first row that holds one and its
-    column.
-    """
+    """Raise for infinity, and for NaN unless it is allowed, with the first row and column."""
     numbers = block.data if sp.issparse(block) else block
     if numbers.dtype.kind != "f":
         return
-    # The sum is finite for almost every finite block and needs no temporary; only then look at each
-    # number.
+    # The sum is finite for almost every finite block, and needs no temporary array.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(numbers, dtype=np.float64)):
             return
@@ -460,7 +423,7 @@ def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_n
 
 
 def _first(block, wrong):
-    """Row, column and value of the first wrong number; a vector has no column."""
+    """Return row, column and value of the first wrong number; a vector has no column."""
     if not sp.issparse(block):
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         return int(place[0]), int(place[1]) if len(place) > 1 else None, block[place]

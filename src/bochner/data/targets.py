@@ -1,7 +1,7 @@
-"""y, read once: labels, values, or a similarity given as such; estimators say which they mean.
+"""Targets: y as labels, as values, or as a similarity of rows.
 
-The similarity λ_ij of the targets is what a kernel should look like, as a low-rank factorisation Λ
-= U diag(s) Uᵀ.
+The similarity λ_ij of the targets is what a kernel should approximate, as a low-rank factorisation
+Λ = U diag(s) Uᵀ.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from .given_targets import (
     inconsistent_rows,
 )
 
-# Whole numbers with many levels and fewer rows a level than this are hardly meant as classes.
+# Integers with many levels and fewer rows per level than this are rarely meant as classes.
 _ROWS_A_LEVEL = 10
 
 
 class Target(ABC):
-    """y of n_samples rows, in memory; ``similarity`` says which rows are alike."""
+    """y of n_samples rows, in memory, with the ``similarity`` of the rows."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def take(self, rows: Any) -> Self:
-        """The target of some of the rows."""
+        """Return the target of some of the rows."""
 
     @abstractmethod
     def similarity(self) -> TargetSimilarity:
-        """λ as factors and signs."""
+        """Return λ as factors and signs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,20 +94,19 @@ class TargetSimilarity(Target):
 
     @classmethod
     def of_labels(cls, y: Any) -> TargetSimilarity:
-        """λ = 1 for equal labels and −1 for different ones: U = [√2 one-hot, 1], s = (1, …, 1, −1)."""
+        """Return λ = ±1 for equal and different labels: U = [√2 one-hot, 1], s = (1, …, 1, −1)."""
         return Labels.of(y).similarity()
 
     @classmethod
     def of_values(cls, y: Any) -> TargetSimilarity:
-        """λ = u_i·u_j for real targets, u the centered rows of y divided by the largest norm among
-        them.
-        """
+        """Return λ = u_i·u_j for real targets, u the centered rows of y, of norm at most one."""
         return Values.of(y).similarity()
 
     @classmethod
     def of_gram(cls, gram: Any, rank: int | None = None, tolerance: float = 1e-12) -> Self:
-        """A given positive semi-definite Λ, by pivoted Cholesky down to ``tolerance`` · trace or up
-        to ``rank`` columns.
+        """Return the pivoted Cholesky factors of a given positive semi-definite Λ.
+
+        They end at ``rank`` columns, or when the rest of the trace is below ``tolerance`` · trace.
         """
         gram = frozen_array(gram, "gram", 2)
         if gram.shape[0] != gram.shape[1] or not np.allclose(gram, gram.T):
@@ -124,7 +123,7 @@ class TargetSimilarity(Target):
         return cls(np.column_stack(columns) if columns else np.zeros((len(gram), 1)))
 
     def gram(self) -> np.ndarray:
-        """Λ as (n_samples, n_samples); for small samples and tests."""
+        """Return Λ as (n_samples, n_samples); for small samples and tests."""
         return (self.factors * self.signs) @ self.factors.T
 
     @property
@@ -134,7 +133,7 @@ class TargetSimilarity(Target):
 
     @property
     def largest(self) -> float:
-        """A number that no |λ_ij| exceeds: the largest Σ_k |signs[k]| factors[i, k]²."""
+        """Upper bound of |λ_ij|: the largest Σ_k |signs[k]| factors[i, k]²."""
         return float(np.max(self.factors**2 @ np.abs(self.signs), initial=0.0))
 
 
@@ -142,8 +141,7 @@ class TargetSimilarity(Target):
 class Labels(Target):
     """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.
 
-    ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want
-    of a word.
+    ``guessed`` is true for integers that were read as labels without being declared as such.
     """
 
     classes: np.ndarray
@@ -175,14 +173,13 @@ class Labels(Target):
         y = column_or_1d(y, warn=True)
         if classes is None:
             check_labels(y, advice)
-            found = np.unique(y)
-            if len(found) < fewest:
+            present = np.unique(y)
+            if len(present) < fewest:
                 raise ValueError(
                     f"{owner} needs at least {fewest} classes, but y has only 1 class: "
-                    f"{found.tolist()[0]!r}. "
-                    "Check how the rows were selected."
+                    f"{present.tolist()[0]!r}. Check how the rows were selected."
                 )
-            return cls(found, coded(y, found))
+            return cls(present, coded(y, present))
         classes = np.unique(classes)
         strangers = np.setdiff1d(y, classes)
         if len(strangers):
@@ -196,10 +193,9 @@ class Labels(Target):
     def weighted(
         cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str
     ) -> tuple[Self, Any]:
-        """What a classifier learns from: labels of two classes or more, and weights of rows, which
-        are those given times those of the classes.
+        """Return labels of at least two classes, and weights times those of the classes.
 
-        Classes that have no weight are left out, as repeated rows would not show them.
+        Classes without weight are dropped, as they would be among repeated rows.
         """
         labels = cls.of(y, n_rows, fewest=2, owner=owner)
         weights = check_weights(sample_weight, n_rows)
@@ -216,9 +212,7 @@ class Labels(Target):
         return labels, weights
 
     def present(self, weights: Any) -> Self:
-        """The classes that have weight; the codes of rows without any may be those of other classes
-        then.
-        """
+        """Drop classes without weight; codes of rows without weight may then be of any class."""
         if weights is None:
             return self
         present = np.flatnonzero(self.totals(weights))
@@ -228,14 +222,14 @@ class Labels(Target):
         return replace(self, classes=self.classes[present], codes=codes[self.codes])
 
     def totals(self, weights: Any = None) -> np.ndarray:
-        """How often, or with which weight, each class occurs."""
+        """Return the number of rows, or the weight, of each class."""
         return np.bincount(self.codes, weights, minlength=len(self.classes))
 
     def costs(self, class_weight: Any, weights: Any = None) -> Any:
-        """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or
-        a dictionary of label and weight.
+        """Return the class weight of each row, (n_samples,), or None.
 
-        Labels that a dictionary does not name cost 1.
+        ``class_weight`` is None, "balanced" (equal totals for all classes) or a dictionary of
+        labels and weights. Labels that it does not name have weight 1.
         """
         if class_weight is None:
             return None
@@ -267,14 +261,15 @@ class Labels(Target):
         return TargetSimilarity(factors[self.codes], np.append(np.ones(n_classes), -1.0))
 
     def one_hot(self, dtype: Any = np.float32) -> Any:
-        """(n_samples, n_classes), 1 in the column of the row's class."""
+        """Return (n_samples, n_classes), 1 in the column of the row's class."""
         columns = np.zeros((len(self), len(self.classes)), dtype)
         columns[np.arange(len(self)), self.codes] = 1
         return columns
 
     def signs(self, dtype: Any = np.float64) -> Any:
-        """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the
-        second of two classes.
+        """Return the ±1 columns of the one-vs-rest problems, (n_samples, n_classes).
+
+        Two classes have one column, + for the second class.
         """
         if len(self.classes) == 2:
             one = np.dtype(dtype).type(1)
@@ -282,19 +277,17 @@ class Labels(Target):
         return 2 * self.one_hot(dtype) - np.dtype(dtype).type(1)
 
     def corners(self) -> Any:
-        """(n_samples, n_classes − 1): each class as a corner of the simplex, see ``simplex_code``."""
+        """Return each class as a corner of the simplex, (n_samples, n_classes − 1)."""
         return np.ascontiguousarray(simplex_code(len(self.classes)).T)[self.codes]
 
     def decode(self, codes: Any) -> np.ndarray:
-        """Labels of the user's own type."""
+        """Return labels of the user's type."""
         return self.classes[codes]
 
 
 @dataclass(frozen=True, eq=False)
 class Values(Target):
-    """Real targets: ``rows`` (n_samples, n_outputs), not yet centered or scaled; λ = u_i·u_j, see
-    ``similarity``.
-    """
+    """Real targets: ``rows`` (n_samples, n_outputs), neither centered nor scaled."""
 
     rows: Any
     one_dimensional: bool = False
@@ -303,13 +296,7 @@ class Values(Target):
         return self.rows.shape[0]
 
     @classmethod
-    def of(
-        cls,
-        y: Any,
-        n_rows: int | None = None,
-        *,
-        owner: str = "This learner",
-    ) -> Self:
+    def of(cls, y: Any, n_rows: int | None = None, *, owner: str = "This learner") -> Self:
         """Read y as finite numbers, one column per output."""
         y = as_values(owner, given_target(y, n_rows, owner))
         if y.ndim > 2:
@@ -326,8 +313,9 @@ class Values(Target):
     def extent(
         self, center: np.ndarray, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Smallest and largest value of each output, and the largest distance of a row from
-        ``center``; rows without weight do not count.
+        """Return minimum and maximum of each output, and the largest distance from ``center``.
+
+        Rows without weight do not count.
         """
         present = self.rows if weights is None else self.rows[weights > 0]
         return (
@@ -342,17 +330,16 @@ class Values(Target):
         return TargetSimilarity((self.rows - mean) / (largest if largest > 0 else 1.0))
 
     def as_given(self, outputs: Any) -> Any:
-        """(n_samples, n_outputs) in the shape that y had."""
+        """Return outputs (n_samples, n_outputs) in the shape of y."""
         return outputs[:, 0] if self.one_dimensional else outputs
 
 
 def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -> Target:
-    """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or
-    ``"auto"`` by its type.
+    """Read y as ``"labels"``, as ``"values"``, or ``"auto"`` by its type.
 
-    Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several
-    columns are values. Whole numbers of many levels are hardly meant as classes: they are read as
-    values, with a warning.
+    A ``Target`` is returned unchanged. Strings, booleans and integers are labels, as in
+    scikit-learn; other numbers and several columns are values. Integers of many levels are rarely
+    meant as classes: they are read as values, with a warning.
     """
     check_choice(kind, "target", ("auto", "labels", "values"))
     if isinstance(y, Target):
@@ -376,8 +363,7 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -
     if n_levels > MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
         warnings.warn(
             f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, "
-            "not as classes. "
-            "Write target='values' or target='labels' to say which is meant.",
+            "not as classes. Write target='values' or target='labels' to say which is meant.",
             stacklevel=2,
         )
         return Values.of(y, n_rows)
@@ -385,11 +371,10 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -
 
 
 def regressed(target: Target) -> Any:
-    """What the squared loss compares scores with, a column for each output: values, or the corners
-    of labels, which have no order.
+    """Return the targets of the squared loss, one column per output.
 
-    Whole numbers that were only guessed to be labels are numbers to whoever asks for the squared
-    loss.
+    These are values, or the corners of the simplex for labels, which have no order. Integers that
+    were only guessed to be labels are values.
     """
     if isinstance(target, Values):
         return target.rows
@@ -403,11 +388,11 @@ def regressed(target: Target) -> Any:
 
 
 def simplex_code(n_classes: int) -> np.ndarray:
-    """(n_classes − 1, n_classes): column c is the code of class c.
+    """Return the simplex code, (n_classes − 1, n_classes): column c is the code of class c.
 
     Columns have length one and inner products −1 / (n_classes − 1): classes are as far from each
     other as they can be (Mroueh et al. 2012). The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²)
-    C_{L−1}] with p = L − 1; Brault et al. 2016 print −1/p², which is no simplex.
+    C_{L−1}] with p = L − 1; Brault et al. 2016 print −1/p², which does not give a simplex.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""The block functions of ``blocks.py`` and its neighbours on arrays of the array API standard,
-wherever these live.
+"""Block functions of ``_loops`` for arrays of the array API standard.
 
-Each is a few matrix products and one sine and cosine a frequency, by tiles of frequencies; sums are
-in float64 where the rows are.
+Each is a few matrix products and one sine and cosine per frequency, by tiles of frequencies. Sums
+are added in float64.
 """
 
 from .._loops.blocks import features_block, fourier_sums_block, tiles
@@ -10,12 +9,12 @@ from .._loops.landmark_blocks import landmark_block
 from .._loops.wave_kernels import expansion_block
 from .tensor_rows import array_api_version_of
 
-# Frequencies at once.
+# Frequencies of one tile.
 _ATOMS = 2**12
 
 
 def _like(xp, X, *arrays):
-    """Parameters in the precision of the rows."""
+    """Return parameters in the precision of the rows."""
     return [None if array is None else xp.astype(array, X.dtype) for array in arrays]
 
 
@@ -43,7 +42,7 @@ def fourier_sums(xp, frequencies, X, signal):
 
 @array_api_version_of(landmark_block)
 def landmarks(xp, frequencies, phases, weights, X):
-    """By tiles of whole landmarks: one at a time would be a small product."""
+    """Evaluate tiles of whole landmarks: single ones would be small products."""
     frequencies, phases, weights = _like(xp, X, frequencies, phases, weights)
     n_landmarks, n_atoms, n_features = frequencies.shape
     parts = []

@@ -1,9 +1,7 @@
-"""Rows that live in another library's arrays, perhaps on a GPU: what has a twin for such arrays
-runs where the rows are.
+"""Rows in arrays of the array API standard (torch, CuPy, array-api-strict), maybe on a GPU.
 
-``TensorRows`` speaks the array API standard (torch, CuPy, array-api-strict). A block function
-without a twin is right all the same: its blocks of rows are copied to NumPy, one at a time. As in
-scikit-learn, this is asked for by ``array_api_dispatch``.
+Block functions with an array API version run on the device. For others, blocks of rows are copied
+to NumPy, one at a time. As in scikit-learn, ``array_api_dispatch`` must be set.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,32 +14,29 @@ from sklearn import get_config
 
 from .rows import Block, Rows, add_parts, assert_finite, blocks_of, shuffled_within
 
-# Rows of one block, and the bytes that these may need: devices want large blocks.
+# Rows and bytes of one block at most: devices need large blocks.
 BLOCK_ROWS, BLOCK_BYTES = 2**14, 2**28
 
-_twins: dict[Callable, Callable] = {}
+_versions: dict[Callable, Callable] = {}
 
 
 def array_api_version_of(function: Callable) -> Callable[[Callable], Callable]:
-    """Register, as a decorator, what does on arrays of the standard what ``function`` does on
-    NumPy's.
+    """Register, as a decorator, the array API version of a block function.
 
-    A twin takes the parameters of ``function`` after the namespace of the arrays; NumPy arrays
-    among them are on the device by then, and blocks are functions of such arrays. It returns its
-    result, whatever ``out`` the function has.
+    It has the parameters of ``function`` after the namespace of the arrays. NumPy arrays among them
+    have been copied to the device, and blocks have been replaced by their array API versions. It
+    returns its result instead of filling ``out``.
     """
 
-    def register(twin: Callable) -> Callable:
-        _twins[function] = twin
-        return twin
+    def register(version: Callable) -> Callable:
+        _versions[function] = version
+        return version
 
     return register
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is an array of the standard, not of NumPy, that scikit-learn is told to dispatch
-    on.
-    """
+    """Return True for an array of the standard, not of NumPy, if dispatch is enabled."""
     if (
         isinstance(X, (np.ndarray, np.generic, list, tuple, Rows))
         or sp.issparse(X)
@@ -52,7 +47,7 @@ def is_tensor(X: Any) -> bool:
 
 
 def on_host(values: Any) -> Any:
-    """A NumPy array of the numbers of an array of the standard, wherever they are."""
+    """Return an array of the standard, on any device, as a NumPy array."""
     compat = _compat()
     if compat.is_torch_array(values):
         values = values.detach()
@@ -76,9 +71,8 @@ def _compat():
 
 
 class TensorRows(Rows):
-    """A two-dimensional array of the standard; sums come to NumPy, maps stay where the rows are."""
+    """Two-dimensional array of the standard; sums are NumPy arrays, maps stay on the device."""
 
-    # A pass over all rows may be a copy of them all.
     is_local = False
 
     def __init__(self, source: Any, block_size: int | str = "auto"):
@@ -126,13 +120,14 @@ class TensorRows(Rows):
         function = self._on_block(block, shape[1:], dtype)
         result = self.xp.empty(shape, dtype=self._dtype(dtype), device=self.device)
         for rows in self._blocks(block):
-            result[rows, ...] = self._here(function(rows, signals), dtype)
+            result[rows, ...] = self._on_device(function(rows, signals), dtype)
         return result
 
     def take(self, numbers):
         if len(numbers) == len(self):
             return on_host(self.source)
-        return on_host(self.xp.take(self.source, self._here(np.asarray(numbers, np.int64)), axis=0))
+        places = self._on_device(np.asarray(numbers, np.int64))
+        return on_host(self.xp.take(self.source, places, axis=0))
 
     def batches(self, size, rng, kept=None) -> Iterator[tuple]:
         blocks = self._blocks()
@@ -145,7 +140,7 @@ class TensorRows(Rows):
         return signal
 
     def assert_finite(self, name="X", names=None):
-        """Refuse NaN and infinity, with their row and column."""
+        """Raise for NaN and infinity, with their row and column."""
         for rows in self._blocks():
             block = self.source[rows, :]
             if not bool(self.xp.all(self.xp.isfinite(block))):
@@ -160,13 +155,14 @@ class TensorRows(Rows):
         return blocks_of(len(self), size=max(1, min(BLOCK_ROWS, BLOCK_BYTES // row_bytes)))
 
     def _on_block(self, block, tail=None, dtype=None):
-        """A function of a slice of rows and of the signals: the twin on the device, or the block
-        itself on a copy of the rows.
+        """Return a function of a slice of rows and of signals.
+
+        It calls the array API version on the device, or the block function on a copy of the rows.
         """
-        twin = self._twin(block)
-        if twin is not None:
-            return lambda rows, signals: twin(
-                self.source[rows, :], *(self._here(s[rows]) for s in signals)
+        version = self._version(block)
+        if version is not None:
+            return lambda rows, signals: version(
+                self.source[rows, :], *(self._on_device(s[rows]) for s in signals)
             )
 
         def copied(rows, signals):
@@ -179,41 +175,42 @@ class TensorRows(Rows):
 
         return copied
 
-    def _twin(self, block):
-        """The twin of a block with its parameters on the device, or None where it, or a block
-        within it, has none.
-        """
+    def _version(self, block):
+        """Return the array API version of a block with its parameters on the device, or None."""
         from . import tensor_blocks  # noqa: F401  (registers)
 
         function, parameters = (
             (block.func, block.args) if isinstance(block, partial) else (block, ())
         )
-        # Keywords of a block are not looked into: none of those that have a twin take any.
-        if function not in _twins or (isinstance(block, partial) and block.keywords):
+        # Block functions with an array API version have no keywords.
+        if function not in _versions or (isinstance(block, partial) and block.keywords):
             return None
-        here = [self._twin(p) if isinstance(p, Block) else self._here(p) for p in parameters]
-        missing = any(
-            isinstance(p, Block) and twin is None for p, twin in zip(parameters, here, strict=True)
-        )
-        return None if missing else partial(_twins[function], self.xp, *here)
+        moved = []
+        for parameter in parameters:
+            is_block = isinstance(parameter, Block)
+            moved.append(self._version(parameter) if is_block else self._on_device(parameter))
+            if is_block and moved[-1] is None:
+                return None
+        return partial(_versions[function], self.xp, *moved)
 
-    def _here(self, values, dtype=None):
-        """Numbers of NumPy on the device of the rows, all else as it is.  Twins choose the
-        precision: targets need all of theirs.
+    def _on_device(self, values, dtype=None):
+        """Copy NumPy arrays to the device of the rows; return other values unchanged.
+
+        The array API versions choose the precision: targets need all of theirs.
         """
         if not isinstance(values, np.ndarray):
             return values
         values = np.ascontiguousarray(values if dtype is None else values.astype(dtype, copy=False))
         if values.dtype.kind == "u" and values.dtype != np.uint8:
-            values = values.astype(np.int64)  # not every library has the wider ones
-        # A copy: what is frozen here must not be writable there.
+            values = values.astype(np.int64)  # not every library has uint32 and uint64
+        # A copy, since frozen arrays must not become writable.
         return self.xp.asarray(values, device=self.device, copy=True)
 
     def _dtype(self, dtype):
         return getattr(self.xp, np.dtype(dtype).name)
 
     def _exact(self, part):
-        """A partial sum in float64, by NumPy: not every device has float64."""
+        """Return a partial sum in float64 as a NumPy array: not every device has float64."""
         return np.asarray(
             part if isinstance(part, (np.ndarray, np.generic, float)) else on_host(part), np.float64
         )

@@ -9,14 +9,7 @@ import numpy as np
 
 from .._loops.arrays import as_dense
 from .checks import check_weights
-from .repetitions import (
-    FEW_ROWS,
-    EqualRows,
-    different,
-    draw_held_out,
-    equal_rows,
-    target_columns,
-)
+from .repetitions import FEW_ROWS, EqualRows, different, draw_held_out, equal_rows, target_columns
 from .rows import LocalRows, Rows
 from .targets import Labels, Target, Values
 
@@ -73,7 +66,7 @@ class TrainingData:
 
     @property
     def row_weights(self) -> np.ndarray:
-        """The weights, ones if every row counts once."""
+        """Weights of the rows, ones if every row counts once."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
     def take(self, numbers: np.ndarray) -> TrainingData:
@@ -129,7 +122,7 @@ class TrainingData:
         return draw_held_out(self.equal_rows(), len(self), n_rows, rng)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> TrainingData:
-        """Return at most ``n_rows`` random rows of positive weight, in memory and in their order."""
+        """Return at most ``n_rows`` random rows of positive weight, in memory and in order."""
         numbers = np.arange(len(self)) if self.weights is None else np.flatnonzero(self.weights)
         if len(numbers) > n_rows:
             numbers = np.sort(rng.choice(numbers, n_rows, replace=False))

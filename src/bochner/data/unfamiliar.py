@@ -1,4 +1,4 @@
-"""Cells of new rows that the training rows say nothing about: missing values and unknown levels."""
+"""Missing values and unknown levels in new rows, which the training rows did not have."""
 
 import sys
 import warnings
@@ -9,14 +9,12 @@ from threading import Lock
 
 from .._terminal.text import quoted
 
-# Levels and columns that a warning names.
+# Number of levels and of columns that a warning names.
 _N_LEVELS, _N_COLUMNS = 3, 10
 
 
 class UnfamiliarCells:
-    """Counts of rows with unfamiliar cells, by column; blocks of rows may be added from several
-    threads.
-    """
+    """Counts of rows with unfamiliar cells, by column; threads may add blocks of rows."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -25,7 +23,7 @@ class UnfamiliarCells:
         self._unknown: dict[str, tuple[int, list[str]]] = {}
 
     def add_rows(self, n_rows: int) -> None:
-        """Count a block of rows, whatever cells it has."""
+        """Count the rows of a block."""
         with self._lock:
             self._n_rows += n_rows
 
@@ -36,32 +34,33 @@ class UnfamiliarCells:
                 self._missing[column] = self._missing.get(column, 0) + n_rows
 
     def add_unknown(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
-        """Count rows with unknown levels; the first ones in the order of the alphabet are
-        remembered.
-        """
+        """Count rows with unknown levels, and store the first levels in alphabetical order."""
         if n_rows:
             with self._lock:
                 before, known = self._unknown.get(column, (0, []))
                 self._unknown[column] = before + n_rows, sorted({*known, *levels})[: _N_LEVELS + 1]
 
     def sentence(self) -> str | None:
-        """Return the columns, levels and shares of rows in words, None if every cell is familiar."""
+        """Return a sentence on columns, levels and shares of rows, None if there are none."""
         missing = [f"{name!r} ({self._share(n)})" for name, n in sorted(self._missing.items())]
         unknown = [
             f"{name!r}: {_few(levels)} ({self._share(n)})"
             for name, (n, levels) in sorted(self._unknown.items())
         ]
-        found = []
+        clauses = []
         if missing:
-            found.append(
+            clauses.append(
                 f"values are missing in columns that were complete in training: {_listed(missing)}"
             )
         if unknown:
-            found.append(f"levels are unknown from training: {_listed(unknown)}")
-        if not found:
+            clauses.append(f"levels are unknown from training: {_listed(unknown)}")
+        if not clauses:
             return None
-        text = "; ".join(found)
-        return f"{text[0].upper()}{text[1:]}. Predictions for these rows are less accurate, and their intervals too narrow."
+        text = "; ".join(clauses)
+        return (
+            f"{text[0].upper()}{text[1:]}. Predictions for these rows are less accurate, and their "
+            "intervals too narrow."
+        )
 
     def _share(self, n_rows):
         return f"{100 * n_rows / self._n_rows:.3g} % of the rows"
@@ -72,9 +71,8 @@ def _few(levels):
 
 
 def _listed(items):
-    return ", ".join(items[:_N_COLUMNS]) + f" and {len(items) - _N_COLUMNS} more" * (
-        len(items) > _N_COLUMNS
-    )
+    n_more = len(items) - _N_COLUMNS
+    return ", ".join(items[:_N_COLUMNS]) + f" and {n_more} more" * (n_more > 0)
 
 
 _open: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", default=None)
@@ -82,7 +80,7 @@ _open: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", defau
 
 @contextmanager
 def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[UnfamiliarCells]:
-    """Collect the unfamiliar cells of all predictions inside the block, which then give no warning."""
+    """Collect the unfamiliar cells of all predictions inside the block, without warnings."""
     cells = UnfamiliarCells() if cells is None else cells
     token = _open.set(cells)
     try:
@@ -93,9 +91,7 @@ def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[Unfamil
 
 @contextmanager
 def warn_of_unfamiliar() -> Iterator[UnfamiliarCells]:
-    """Warn once, at the end of the block, of the cells noted in it; inside ``collect_unfamiliar``
-    only collect.
-    """
+    """Warn once, at the end of the block, unless ``collect_unfamiliar`` collects the cells."""
     collector = _open.get()
     cells = UnfamiliarCells() if collector is None else collector
     yield cells
@@ -105,9 +101,7 @@ def warn_of_unfamiliar() -> Iterator[UnfamiliarCells]:
 
 
 def _levels_to_the_caller():
-    """Stack level, for ``warnings.warn`` in the calling function, of the first frame outside this
-    package.
-    """
+    """Return the stack level of the first frame outside this package, for ``warnings.warn``."""
     frame, level = sys._getframe(1), 1
     own = (__name__.partition(".")[0], "contextlib")
     while (

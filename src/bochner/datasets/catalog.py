@@ -1,13 +1,11 @@
-"""What each known data set must look like: the checksum of its file, its shape, and where else the
-same rows can be had.
-"""
+"""Catalog of known data sets: checksum of the file, shape, and a copy on OpenML."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class OpenMLCopy:
-    """The data set on OpenML: its name and version, and the labels that the papers call +1."""
+    """Copy of a data set on OpenML: name, version, and the labels that the papers call +1."""
 
     name: str
     version: int
@@ -18,7 +16,7 @@ class OpenMLCopy:
 
 @dataclass(frozen=True)
 class Entry:
-    """A known data set; ``sha256`` is that of ``<name>.npz``, None when there is no such file."""
+    """Known data set; ``sha256`` is that of ``<name>.npz``, None if there is no such file."""
 
     shape: tuple[int, int]
     sha256: str | None = None

@@ -1,4 +1,4 @@
-"""Data sets by name: from the folder BOCHNER_DATA, from scikit-learn's own copies, or from OpenML."""
+"""Data sets by name: from the folder BOCHNER_DATA, from scikit-learn, or from OpenML."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ _SHIPPED_WITH_SKLEARN = ("breast", "wdbc", "wine")
 
 
 class DatasetNotFound(FileNotFoundError):
-    """A data set is not at hand; the message says how to get it.
+    """Error for a data set that is not available; the message states how to get it.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class DatasetNotFound(FileNotFoundError):
 
 
 def data_folder() -> Path | None:
-    """The folder named by BOCHNER_DATA, or None when the variable is not set or names no folder.
+    """Return the folder named by BOCHNER_DATA, or None if there is no such folder.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where data sets fetched from OpenML are kept: BOCHNER_CACHE, by default ``~/.cache/bochner``.
+    """Return the folder of data sets from OpenML: BOCHNER_CACHE, by default ``~/.cache/bochner``.
 
     Examples
     --------
@@ -54,8 +54,9 @@ def cache_folder() -> Path:
 
 
 def where(name: str) -> str:
-    """How ``load(name)`` would get the data set: "file", "scikit-learn", "cache", "OpenML" (by
-    network) or "nowhere".
+    """Return the source of ``load(name)``: a file, scikit-learn, the cache, OpenML or nowhere.
+
+    The values are "file", "scikit-learn", "cache", "OpenML" (by network) and "nowhere".
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def where(name: str) -> str:
 
 
 def load(name: str) -> Bunch:
-    """Data set ``name`` as a Bunch.
+    """Load the data set ``name`` as a Bunch.
 
     ``data`` (dense or CSR), ``target`` (class numbers, or regression targets), ``source`` (a
     sentence), and where they exist ``y_binary`` (the paper's labels, ±1), ``n_train`` (the first
@@ -88,7 +89,7 @@ def load(name: str) -> Bunch:
 
     ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255;
     ``"breast"`` is scikit-learn's breast cancer set with +1 for benign. With BOCHNER_OFFLINE set,
-    OpenML is never asked.
+    OpenML is never used.
 
     Parameters
     ----------
@@ -115,12 +116,15 @@ def load(name: str) -> Bunch:
     }
     if (place := where(name)) in readers:
         return readers[place](name)
-    raise DatasetNotFound(_not_at_hand(name) + ".")
+    raise DatasetNotFound(_not_available(name) + ".")
 
 
-def _not_at_hand(name: str) -> str:
+def _not_available(name: str) -> str:
     folder = os.environ.get("BOCHNER_DATA")
-    return f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is {folder!r} now)"
+    return (
+        f"Data set {name!r} is not available: set BOCHNER_DATA to a folder that holds {name}.npz "
+        f"(it is {folder!r} now)"
+    )
 
 
 def _file(name: str) -> Path | None:
@@ -140,15 +144,14 @@ def _from_file(name: str) -> Bunch:
     ):
         raise ValueError(
             f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of "
-            f"{name!r} is "
-            f"{expected[:12]}…. Fetch the file again."
+            f"{name!r} is {expected[:12]}…. Fetch the file again."
         )
     return _read(path, source=f"{path.name} of the data folder")
 
 
 @cache
 def _sha256(path: Path, size: int, modified: int) -> str:
-    """Checksum of a file; size and time of change are part of the cache's key."""
+    """Return the checksum of a file; its size and time of change are part of the cache's key."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -200,9 +203,7 @@ def _from_sklearn(name: str) -> Bunch:
 
 
 def _mnist_pair(low: int, high: int) -> Bunch:
-    """All images of two digits, first the low one (label −1), then the high one (+1), in MNIST's
-    order.
-    """
+    """Return all images of two digits in MNIST's order: first the lower (−1), then the other."""
     mnist = load("mnist")
     rows = np.concatenate(
         [np.flatnonzero(mnist.target == low), np.flatnonzero(mnist.target == high)]
@@ -230,16 +231,15 @@ def _from_openml(name: str) -> Bunch:
     if not path.is_file():
         if os.environ.get("BOCHNER_OFFLINE"):
             raise DatasetNotFound(
-                f"{_not_at_hand(name)}. OpenML has it, but was not asked because BOCHNER_OFFLINE "
-                "is set; "
-                "`bochner reproduce --download` asks it."
+                f"{_not_available(name)}. OpenML has it, but BOCHNER_OFFLINE is set; "
+                "`bochner reproduce --download` downloads it."
             )
         _write(path, _fetched(name, entry, copy))
     return _read(path, source)
 
 
 def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
-    """The arrays of an OpenML data set in the order and with the labels of the papers."""
+    """Return the arrays of an OpenML data set in the order and with the labels of the papers."""
     from sklearn import datasets
 
     try:
@@ -248,16 +248,15 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
         )
     except Exception as error:
         raise DatasetNotFound(
-            f"{_not_at_hand(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
+            f"{_not_available(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
             f"({type(error).__name__}: {error})."
         ) from error
     X = np.asarray(found.data, dtype=np.float64)[:, copy.dropped_columns :]
     if X.shape != entry.shape:
         raise ValueError(
             f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must "
-            f"have {entry.shape}: "
-            "it is not the data set of the paper. Set BOCHNER_DATA to a folder that holds "
-            f"{name}.npz."
+            f"have {entry.shape}: it is not the data set of the paper. Set BOCHNER_DATA to a "
+            f"folder that holds {name}.npz."
         )
     labels = np.asarray(found.target, dtype=str)
     class_names, target = np.unique(labels, return_inverse=True)
@@ -272,7 +271,7 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
 
 
 def _write(path: Path, arrays: dict[str, Any]) -> None:
-    """Write a file whole or not at all, so that an interruption never leaves half a data set."""
+    """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, **arrays)

@@ -1,4 +1,4 @@
-"""Toy data of the papers' figures; each generator returns a Bunch with ``data`` and ``target``.
+"""Toy data of the papers' figures, as Bunches with ``data`` and ``target``.
 
 ``rng`` is a ``numpy.random.Generator`` or a seed.
 """
@@ -8,25 +8,24 @@ from sklearn.utils import Bunch, gen_batches
 
 from .._checks import Seed, as_generator, check_count, check_positive
 
-# Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the
-# other.
+# Centers and signs of the bumps of the plane potential: two hills and two dips.
 _BUMPS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
 _BUMP_SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 _BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − center‖²)
 
 
 def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bunch:
-    """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that
-    labelled +1, with noise.
+    """Generate two rolled-up arms with n/2 points each, with noise.
 
-    Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
+    One arm is (t cos t, t sin t), labelled −1, the other is 0.9 times that, labelled +1. Gautheron
+    et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Points, n/2 of each class.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.4
         Standard deviation of the noise.
 
@@ -47,17 +46,16 @@ def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bun
 
 
 def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> Bunch:
-    """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from
-    −1.
+    """Generate four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles.
 
-    Gautheron et al. 2020, Figure 5; the noise grows with the radius.
+    Labels alternate from −1. Gautheron et al. 2020, Figure 5; the noise grows with the radius.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Points, n/4 on each ring.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.07
         Standard deviation of the noise, in units of the radius.
 
@@ -76,15 +74,16 @@ def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> 
 
 
 def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
-    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020,
-    Figure 5).
+    """Generate uniform points on a 4 × 4 checkerboard (Gautheron et al. 2020, Figure 5).
+
+    The label is −1 if ⌊x⌋ + ⌊y⌋ is even.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
 def windmill(
     n_samples: int = 2000, rng: Seed = None, *, arms: int = 3, twist: float = 0.0
 ) -> Bunch:
-    """Uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
+    """Generate uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
 
     For Bullins et al. 2018, Figure 1, whose generator is not published. With three straight arms
     an RBF kernel has an accuracy of 89.5 % (printed: 92.1) and the margin game one of 98.3 to
@@ -110,7 +109,7 @@ def windmill(
     n_samples : int, default 2000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     arms : int, default 3
         Arms of each class.
     twist : float, default 0.0
@@ -129,18 +128,18 @@ def windmill(
 
 
 def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
-    """Uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ), φ the azimuth and θ the polar
-    angle.
+    """Generate uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ).
 
-    For Bullins et al. 2018, Figure 1. The labels are even under x → −x: the arc-cosine kernel of
-    degree 1, the rival there, has no odd degrees above one and would be at chance otherwise.
+    φ is the azimuth and θ the polar angle. For Bullins et al. 2018, Figure 1. The labels are even
+    under x → −x: the arc-cosine kernel of degree 1, the baseline there, has no odd degrees above
+    one and would be at chance otherwise.
 
     Parameters
     ----------
     n_samples : int, default 2000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
 
     Examples
     --------
@@ -155,18 +154,17 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
 
 
 def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²;
-    targets are (n, 2).
+    """Generate the gradient of a plane potential with two hills and two dips; targets are (n, 2).
 
-    The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values
-    are in ``potential``.
+    Points are uniform in [−1, 1]². The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus
+    and (0, ±½) minus; its values are in ``potential``.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
 
@@ -179,15 +177,14 @@ def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0
 
 
 def divergence_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources;
-    targets are (n, 2).
+    """Generate a flow without sources, (∂₂f, −∂₁f) for f of ``curl_free_field``.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
 
@@ -212,8 +209,7 @@ def _plane_field(n_samples, rng, noise, rotate):
 
 
 def plane_potential(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the
-    plane.
+    """Return values (n,) and gradient (n, 2) of the potential of ``curl_free_field``.
 
     Parameters
     ----------
@@ -240,18 +236,17 @@ def gradient_field(
     noise: float = 0.0,
     function: Seed = None,
 ) -> Bunch:
-    """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d),
-    curl-free.
+    """Generate the gradient of a random smooth function, curl-free; targets are (n, d).
 
-    Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random Fourier features and θ ~ N(0, I).
-    Values of f are in ``potential``.
+    Points are uniform in [−1, 1]^d. Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random
+    Fourier features and θ ~ N(0, I). Values of f are in ``potential``.
 
     Parameters
     ----------
     n_samples : int, default 1000
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     n_features : int, default 5
         d, the dimension.
     length_scale : float, default 0.4
@@ -261,7 +256,7 @@ def gradient_field(
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
     function : Generator, int or None, default None
-        Where f is drawn from; None: from ``rng``. With a seed of its own it is the same function at
+        Generator or seed of f; None uses ``rng``. With a seed of its own it is the same function at
         other points.
 
     Examples
@@ -283,9 +278,7 @@ def gradient_field(
     cosine, sine = function.standard_normal((2, n_components)) / np.sqrt(n_components)
     X = rng.uniform(-1, 1, (n_samples, n_features))
     potential, field = np.empty(n_samples), np.empty_like(X)
-    for rows in gen_batches(
-        n_samples, 4096
-    ):  # the phases of a million rows would not fit in memory
+    for rows in gen_batches(n_samples, 4096):  # to limit the memory of the phases
         cos, sin = (wave(X[rows] @ frequencies.T) for wave in (np.cos, np.sin))
         potential[rows] = cos @ cosine + sin @ sine
         field[rows] = (cos * sine - sin * cosine) @ frequencies
@@ -295,7 +288,7 @@ def gradient_field(
 
 
 def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35) -> Bunch:
-    """Two classes of two noisy clusters each, placed crosswise so that the classes interleave.
+    """Generate two classes of two noisy clusters each, placed crosswise.
 
     For Letarte et al. 2019, Figure 1, whose data are not published: this is our choice.
 
@@ -304,7 +297,7 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
     n_samples : int, default 200
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     noise : float, default 0.35
         Standard deviation of each cluster.
 
@@ -326,19 +319,18 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
 def toy_bands(
     n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise: float = 0.1
 ) -> Bunch:
-    """Uniform points of a square, in parallel bands along its diagonal whose classes alternate,
-    with noise across the edges.
+    """Generate uniform points of a square in diagonal bands of alternating classes.
 
-    For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our
-    choice. A similarity that is the same in all directions cannot follow bands; one learned from
-    frequencies can.
+    Noise blurs the edges of the bands. For Letarte et al. 2019, Figure 4, "another toy dataset"
+    which is not published: this is our choice. A similarity that is the same in all directions
+    cannot follow bands; one learned from frequencies can.
 
     Parameters
     ----------
     n_samples : int, default 200
         Number of points.
     rng : Generator, int or None, default None
-        Where random numbers come from, or a seed.
+        Random number generator, or a seed.
     n_bands : int, default 4
         Bands of equal width between two opposite corners of [−1, 1]², each holding as many points
         as the others.

@@ -1,19 +1,16 @@
-"""What figures share: axes, points and grids of the plane, panels, curves; matplotlib is imported
-when one is drawn.
-"""
+"""Common parts of figures: axes, points and grids of the plane, panels, curves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colors, told apart by all eyes and in print; of two classes the first is blue, the
-# second orange.
+# Okabe and Ito's colors, safe for color-blind readers: first class blue, second orange.
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
 
 
 def class_colors() -> Any:
-    """From the first of two classes to the second, white between them."""
+    """Return a color map from the first of two classes over white to the second."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("classes", [BLUE, "white", ORANGE])
@@ -22,19 +19,19 @@ def class_colors() -> Any:
 def blank(
     n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None, **options: Any
 ) -> Any:
-    """A figure and its axes."""
+    """Return a figure and its axes."""
     import matplotlib.pyplot as plt
 
     return plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", **options)
 
 
 def given_or_new(ax: Any, size: tuple[float, float] | None = None) -> Any:
-    """The axes that a caller gave, or those of a new figure."""
+    """Return the axes of the caller, or those of a new figure."""
     return blank(size=size)[1] if ax is None else ax
 
 
 def plane_points(X: Any) -> np.ndarray:
-    """Rows as points of the plane, checked."""
+    """Validate rows as points of the plane."""
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"This plot needs points of the plane, (n, 2); got shape {X.shape}.")
@@ -44,9 +41,7 @@ def plane_points(X: Any) -> np.ndarray:
 def plane_grid(
     X: np.ndarray, n_steps: int, margin: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The two sides of a grid over the points and ``margin`` around them, and its corners as
-    (n_steps², 2).
-    """
+    """Return the two sides of a grid around the points, and its corners as (n_steps², 2)."""
     columns, rows = np.linspace(np.min(X, axis=0) - margin, np.max(X, axis=0) + margin, n_steps).T
     return columns, rows, np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
 
@@ -54,7 +49,7 @@ def plane_grid(
 def draw_curves(
     axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **labels: Any
 ) -> None:
-    """Curves {name: (x, y)} with their markers, a legend, a grid, and what ``axis.set`` is told."""
+    """Draw curves {name: (x, y)} with markers, legend and grid; ``axis.set`` gets the rest."""
     for (name, points), marker in zip(curves.items(), markers):
         axis.plot(*points, marker=marker, markersize=4, label=name)
     axis.set(**labels)
@@ -65,9 +60,7 @@ def draw_curves(
 def panels(
     names: Sequence[str], *, size: tuple[float, float], most: int = 4, **options: Any
 ) -> Any:
-    """A figure with a titled panel for each name, of ``size`` each and at most ``most`` in a row;
-    returns it and the panels by name.
-    """
+    """Return a figure with a titled panel for each name, and the panels by name."""
     n_columns = min(most, len(names))
     n_rows = -(-len(names) // n_columns)
     chart, axes = blank(

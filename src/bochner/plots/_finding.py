@@ -1,4 +1,4 @@
-"""The estimator that a plot draws, rows for it, and scores of two classes."""
+"""Estimators of pipelines, rows for them, and scores of two classes."""
 
 from __future__ import annotations
 
@@ -33,24 +33,21 @@ def prepared(model: Any, X: Any) -> Any:
 
 
 def shortly(model: Any) -> str:
-    """A model on one line that can be read."""
+    """Return a model as one line of text."""
     text = " ".join(repr(model).split())
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def like_given(X: Any, points: np.ndarray) -> Any:
-    """Points as a frame with the columns of X where X is one: models that were fitted on a frame
-    ask for its names.
-    """
+    """Return points as a frame with the columns of X, if X is a frame."""
     if not is_frame(X):
         return points
     return type(X)({name: points[:, j] for j, name in enumerate(X.columns)})
 
 
 def two_class_scores(model: Any, points: Any, drawn: str) -> np.ndarray:
-    """The score of the second of two classes, zero where both are as likely."""
-    # Whether a model has the one or the other may depend on its parameters: scikit-learn itself
-    # asks like this.
+    """Return the score of the second of two classes, zero if both are equally likely."""
+    # The methods of a model may depend on its parameters.
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(points))
     elif hasattr(model, "predict_proba"):

@@ -1,6 +1,4 @@
-"""Boosting: loss and accuracy per round, decision boundaries with landmarks, the loss over the
-plane of landmarks.
-"""
+"""Plots of boosting: loss and accuracy per round, decision boundaries, landmark loss."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ def plot_rounds(
     y_test: Any = None,
     axes: Any = None,
 ) -> Any:
-    """Training (and validation) loss per round and, with data, accuracy per round beside it;
-    returns the axes.
+    """Plot training (and validation) loss per round and, with data, accuracy; return the axes.
 
     Parameters
     ----------
@@ -39,14 +36,15 @@ def plot_rounds(
     y_test : array (n_samples,), default None
         Their labels.
     axes : matplotlib axes, default None
-        Where to draw, one or two of them; None makes a figure.
+        One or two axes to draw on; None creates a figure.
 
     Examples
     --------
     >>> from sklearn.datasets import make_moons
     >>> from bochner import FourierBoostingClassifier
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> left, right = plot_rounds(FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y), X, y)
+    >>> model = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y)
+    >>> left, right = plot_rounds(model, X, y)
     >>> left.get_ylabel(), right.get_ylabel()
     ('mean loss', 'accuracy')
     """
@@ -65,8 +63,8 @@ def plot_rounds(
     left.plot(np.arange(1, len(losses) + 1), losses, color=BLUE, label="training")
     validation = model.validation_loss_ if isinstance(model, FourierBooster) else []
     if len(validation):
-        look = {"color": ORANGE, "linestyle": "--", "label": "validation"}
-        left.plot(np.arange(1, len(validation) + 1), validation, **look)
+        style = {"color": ORANGE, "linestyle": "--", "label": "validation"}
+        left.plot(np.arange(1, len(validation) + 1), validation, **style)
         kept = {"color": "black", "linewidth": 0.8, "linestyle": ":", "label": "rounds kept"}
         left.axvline(model.n_rounds_, **kept)
     epochs = len(validation) > len(losses)
@@ -99,11 +97,12 @@ def plot_rounds(
 def plot_boundary(
     model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200
 ) -> Any:
-    """The decision boundary of a two-class model in the plane, its data and, when given, landmarks;
-    returns the axes.
+    """Plot the decision boundary of a two-class model in the plane; return the axes.
+
+    Data and, if given, landmarks are drawn too.
     """
     ax = given_or_new(ax, size=(4.5, 4))
-    # Landmarks may lie far from the data (the loss is periodic), and are left out of view there.
+    # Landmarks may lie far from the data (the loss is periodic), outside of the axes.
     margin = (0.08 if landmarks is None else 0.4) * np.ptp(X, axis=0)
     columns, rows, points = plane_grid(X, n_steps, margin)
     scores = two_class_scores(model, points, "plot_boundary").reshape(len(rows), len(columns))
@@ -121,8 +120,8 @@ def plot_boundary(
     if scores.min() < 0 < scores.max():
         ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
     for label, color, marker in zip(np.unique(y), (BLUE, ORANGE), "os"):
-        look = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
-        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **look)
+        style = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
+        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **style)
     if landmarks is not None:
         ax.scatter(
             landmarks[:, 0],
@@ -140,8 +139,9 @@ def plot_boundary(
 def plot_landmark_loss(
     frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
 ) -> Any:
-    """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9);
-    returns the axes.
+    """Plot the mean exp(−ỹ m(x)) over landmarks x of the plane; return the axes.
+
+    This is Eq. 9 of Gautheron et al. 2020.
     """
     ax = given_or_new(ax, size=(4.5, 4))
     columns, rows, points = plane_grid(X, n_steps, 0.08 * np.ptp(X, axis=0))
@@ -158,7 +158,7 @@ def plot_landmark_loss(
 
 
 def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.ndarray:
-    """mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
+    """Return mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
     frequencies = np.atleast_2d(frequencies)
     here, there = points @ frequencies.T, X @ frequencies.T
     similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(

@@ -1,4 +1,4 @@
-"""What a front-door model makes of single columns: its strongest main effects."""
+"""Main effects of single columns of a tabular model."""
 
 from typing import Any
 
@@ -11,8 +11,7 @@ from ._finding import last_step, prepared
 
 
 def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
-    """The main effects of largest spread over the rows of X, each against its column; returns the
-    figure.
+    """Plot the main effects with the largest spread over the rows of X; return the figure.
 
     Numbers are drawn as a curve over the values that occur, categories as bars.
 
@@ -55,7 +54,7 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
 
 
 def _column(X, name, model):
-    """The column of this name: of a frame as it is, of an array by its number."""
+    """Return the column of this name of a frame, or of this number of an array."""
     if is_frame(X):
         position = [str(column) for column in X.columns].index(name)
         return np.asarray(X[X.columns[position]])
@@ -72,7 +71,7 @@ def _draw_curve(axis, values, effect):
         "alpha": 0.4,
         "markersize": 5,
     }
-    axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # where the rows are
+    axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # values of the rows
 
 
 def _draw_bars(axis, values, effect):

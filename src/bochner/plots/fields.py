@@ -1,4 +1,4 @@
-"""Vector fields in the plane: the data, the learned field, and where it flows out or turns."""
+"""Vector fields in the plane: data, learned field, divergence and curl."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,8 +13,7 @@ from ._finding import last_step, like_given
 
 @dataclass
 class VectorFieldDisplay:
-    """A learned vector field beside its data: arrows, streamlines, and a color for its divergence
-    or curl.
+    """Learned vector field beside its data: arrows, streamlines, and divergence or curl.
 
     Made by ``from_estimator``.
 
@@ -79,8 +78,7 @@ class VectorFieldDisplay:
         if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(
                 f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of "
-                f"shape {y.shape}. Plot two of its "
-                "coordinates yourself from estimator.predict."
+                f"shape {y.shape}. Plot two of its coordinates yourself from estimator.predict."
             )
         sides = [np.linspace(X[:, column].min(), X[:, column].max(), n_grid) for column in space]
         grid = np.stack(np.meshgrid(*sides), axis=-1)
@@ -111,9 +109,7 @@ class VectorFieldDisplay:
     def plot(
         self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300
     ) -> Self:
-        """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field
-        over its background.
-        """
+        """Plot arrows of at most ``max_arrows`` data points, and streamlines of the field."""
         self.axes_ = list(
             blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1] if axes is None else axes
         )
@@ -132,15 +128,15 @@ class VectorFieldDisplay:
         )
         left.set_title("data")
         if self.color is not None:
-            # Signed quantities are centered at zero, so that white means none.
+            # Signed quantities are centered at zero, which is white.
             signed = self.background != "speed"
-            # Not to the ends of the colors, where black lines on them could not be seen.
+            # Not to the ends of the colors, on which black lines could not be seen.
             limit = 1.4 * max(float(np.abs(self.color).max()), 1e-12)
-            look = (
+            style = (
                 {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
             )
             sides = np.moveaxis(self.grid, -1, 0)
-            image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **look)
+            image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **style)
             self.figure_.colorbar(image, ax=right, label=self.background)
         lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
         field = np.moveaxis(self.field, -1, 0)
@@ -155,8 +151,9 @@ class VectorFieldDisplay:
 
 
 def _by_differences(predict, rows, space, background):
-    """Divergence or curl of what is predicted in the plane, by differences over a thousandth of its
-    width.
+    """Return divergence or curl of predictions in the plane, by finite differences.
+
+    The step is a thousandth of the width of the plane.
     """
     slopes = np.empty((2, 2, len(rows)))  # of each output along each direction
     for b, column in enumerate(space):

@@ -1,6 +1,4 @@
-"""The margin game in the plane: the potential with its peaks, the weighted data, and the boundary
-as rounds go by.
-"""
+"""Plots of the margin game in the plane: potential, weighted data, boundary per round."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,8 +26,7 @@ def plot_potential(
     last: Any = None,
     ax: Any = None,
 ) -> Any:
-    """The Fourier potential of a signal on points of the plane, as a map over frequencies, with
-    chosen peaks on it.
+    """Plot the Fourier potential of a signal over frequencies, with chosen peaks.
 
     The map shows √v, in which low peaks stay visible.  Returns the axes.
 
@@ -46,7 +43,7 @@ def plot_potential(
     last : FourierMeasure, default None
         The newest ones, drawn larger.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
@@ -75,8 +72,7 @@ def plot_potential(
 
 
 def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
-    """Points of the plane by class, the area of each proportional to its dual weight; returns the
-    axes.
+    """Plot points of the plane, with areas proportional to dual weights; return the axes.
 
     Parameters
     ----------
@@ -87,7 +83,7 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
     weights : array (n_samples,)
         Their dual weights.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
@@ -115,8 +111,9 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
 
 
 def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any = None) -> Any:
-    """The score of a classifier over the plane: its sign in color, its zero line, and the lines at
-    −1 and 1; returns the axes.
+    """Plot the score of a classifier over the plane, and its lines at −1, 0 and 1.
+
+    Colors show the sign of the score. Returns the axes.
 
     Parameters
     ----------
@@ -131,20 +128,21 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
     C : float, default 1.0
         Weight of the loss; for a measure only.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> from bochner.datasets import windmill
-    >>> disc, measure = windmill(100, 0), Gaussian(gamma=5.0).sample(20, 2, np.random.default_rng(0))
+    >>> disc = windmill(100, 0)
+    >>> measure = Gaussian(gamma=5.0).sample(20, 2, np.random.default_rng(0))
     >>> plot_boundary(measure, disc.data, disc.target).get_aspect()
     1.0
     """
     given, X = X, plane_points(X)
     ax = given_or_new(ax)
-    # A twentieth of the unit disc that the game is played on, and as much of any other plane.
+    # A twentieth of the unit disc, or of the range of the points.
     x_axis, y_axis, mesh = plane_grid(X, 201, 0.025 * np.ptp(X, axis=0))
     if isinstance(model, FourierMeasure):
         dual = make_dual("hinge", Labels.of(y, len(X)), C)
@@ -168,8 +166,13 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
         ax.set_aspect("equal")
     elif y is not None:
         for label, color, marker in zip(model.classes_, (BLUE, ORANGE), "o^"):
-            look = {"marker": marker, "edgecolors": "white", "linewidths": 0.4, "label": str(label)}
-            ax.scatter(*X[np.asarray(y) == label].T, s=16, color=color, **look)
+            style = {
+                "marker": marker,
+                "edgecolors": "white",
+                "linewidths": 0.4,
+                "label": str(label),
+            }
+            ax.scatter(*X[np.asarray(y) == label].T, s=16, color=color, **style)
         ax.legend()
     return ax
 
@@ -184,8 +187,7 @@ def game_evolution(
     bandwidth: float | None = None,
     random_state: Any = None,
 ) -> Any:
-    """A figure with one column for each of some rounds: weighted data, potential with the peaks so
-    far, boundary.
+    """Plot weighted data, potential and boundary of some rounds, one column per round.
 
     As Bullins et al. 2018, Figure 1a; returns the figure.
 
@@ -194,7 +196,7 @@ def game_evolution(
     learner : MarginGame
         Played on two classes.
     prior : SpectralPrior
-        Where its search starts.
+        Prior of the starting points of its search.
     X : array (n_samples, 2)
         Points of the plane.
     y : array (n_samples,)
@@ -211,7 +213,10 @@ def game_evolution(
     >>> from bochner import Gaussian, MarginGame
     >>> from bochner.datasets import windmill
     >>> disc = windmill(100, 0)
-    >>> figure = game_evolution(MarginGame(n_rounds=2), Gaussian(gamma=20.0), disc.data, disc.target, rounds=(1, 2), random_state=0)
+    >>> game, prior = MarginGame(n_rounds=2), Gaussian(gamma=20.0)
+    >>> figure = game_evolution(
+    ...     game, prior, disc.data, disc.target, rounds=(1, 2), random_state=0
+    ... )
     >>> len(figure.axes)
     6
     """
@@ -250,6 +255,6 @@ def game_evolution(
         axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")
     ):
         axis.set_ylabel(name)
-    look = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
-    axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **look)
+    style = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
+    axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **style)
     return fig

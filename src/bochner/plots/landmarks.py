@@ -1,6 +1,4 @@
-"""Landmark similarities in the plane, and what a linear classifier makes of them (Letarte et al.
-2019, Figure 1).
-"""
+"""Landmark similarities in the plane, with decisions (Letarte et al. 2019, Figure 1)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,8 +13,9 @@ from ._finding import like_given, prepared, shortly, two_class_scores
 
 
 def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
-    """One row for each model: its similarities to the first landmarks over the plane, then the
-    decision it takes; returns the figure.
+    """Plot similarities to the first landmarks over the plane, and the decision of each model.
+
+    There is one row per model. Returns the figure.
 
     Parameters
     ----------
@@ -36,7 +35,8 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     >>> from bochner import LandmarkFeatures
     >>> from bochner.datasets import toy_landmarks
     >>> toy = toy_landmarks(100, 0)
-    >>> model = make_pipeline(LandmarkFeatures(n_landmarks=4, random_state=0), LinearSVC()).fit(toy.data, toy.target)
+    >>> features = LandmarkFeatures(n_landmarks=4, random_state=0)
+    >>> model = make_pipeline(features, LinearSVC()).fit(toy.data, toy.target)
     >>> len(plot_landmark_maps({"learned": model}, toy.data, toy.target, n_shown=2).axes)
     4
     """
@@ -56,8 +56,7 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
                 across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
             )
             _points(axis, X, y, size=4)
-            # A landmark is a row as the step sees it: on the plane, where rows become the nearest
-            # to it.
+            # The point of the plane that is nearest to the landmark after the earlier steps.
             away = np.sum((np.asarray(rows) - features.landmarks_[k]) ** 2, axis=1)
             place = plane[np.argmin(away)] if rows is not points else features.landmarks_[k]
             axis.plot(*place, marker="*", color="gold", markeredgecolor="black", markersize=13)

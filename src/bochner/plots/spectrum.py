@@ -1,4 +1,4 @@
-"""What a learner did to a kernel: its spectrum, weights over frequencies, and the kernel itself."""
+"""Plots of learned kernels: spectrum, weights over frequencies, kernel profile."""
 
 from typing import Any
 
@@ -11,31 +11,33 @@ from ..measures.fourier import FourierMeasure
 from ._canvas import BLUE, GRAY, given_or_new
 from ._finding import last_step, shortly
 
-# Draws of the prior that its spectrum is drawn from.
+# Frequencies drawn for the spectrum of the prior.
 _PRIOR_DRAWS = 20_000
 
 
 def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state: Any = 0) -> Any:
-    """Where the learned kernel has its mass: weights summed by the length of their frequencies,
-    beside the prior's; returns the axes.
+    """Plot weights summed by the length of their frequencies, beside the prior's.
+
+    Returns the axes.
 
     Parameters
     ----------
     model : a fitted SpectralFeatures, or a pipeline that ends with one
         With any learner, or none.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
     n_bins : int, default 30
         Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer
         are left out.
     random_state : None, int, RandomState or Generator, default 0
-        For the draws that the prior's spectrum is taken from.
+        For the frequencies of the prior's spectrum.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from bochner import JointDescent
-    >>> features = SpectralFeatures(learner=JointDescent(n_epochs=3), n_components=20, random_state=0)
+    >>> learner = JointDescent(n_epochs=3)
+    >>> features = SpectralFeatures(learner=learner, n_components=20, random_state=0)
     >>> features = features.fit(*load_iris(return_X_y=True))
     >>> [text.get_text() for text in plot_spectrum(features).get_legend().get_texts()]
     ['prior', 'learned']
@@ -45,7 +47,7 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     measure, rng = features.measure_, as_generator(random_state)
     drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
     own, prior = (np.linalg.norm(some.frequencies, axis=1) for some in (measure, drawn))
-    # Heavy tails have no end that could be drawn.
+    # The ends of heavy tails are not drawn.
     bins = np.linspace(
         0, 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior)), n_bins + 1
     )
@@ -58,8 +60,8 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
         label="prior",
     )
     learned = "sampled" if features.learner is None else "learned"
-    look = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
-    ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **look)
+    style = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
+    ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **style)
     ax.set(
         xlabel="length of the frequency ‖ω‖",
         ylabel="share of the kernel's mass",
@@ -70,24 +72,26 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
 
 
 def plot_weights(model: Any, ax: Any = None) -> Any:
-    """Learned weights of the candidates against the length of their frequencies, relative to the
-    prior's weights; returns the axes.
+    """Plot learned weights, relative to the prior's, against the length of frequencies.
 
-    The size of the kept ones shows how often they were drawn.
+    Returns the axes. The size of the kept ones shows how often they were drawn.
 
     Parameters
     ----------
     model : a fitted SpectralFeatures with a learner by alignment, or a pipeline that ends with one
         Other learners move frequencies: see ``plot_spectrum``.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from bochner import PacBayes
     >>> X, y = load_iris(return_X_y=True)
-    >>> plot_weights(SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0).fit(X, y)).get_yscale()
+    >>> features = SpectralFeatures(
+    ...     learner=PacBayes(), n_candidates=200, n_components=20, random_state=0
+    ... )
+    >>> plot_weights(features.fit(X, y)).get_yscale()
     'log'
     """
     features = _features(model, "plot_weights")
@@ -102,8 +106,7 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     prior = features.candidates_.weights
     ratios = features.learned_.weights / prior
     kept, times = np.unique(features.selected_, return_counts=True)
-    # Weights below this are zero to the eye; on a logarithmic axis they would squeeze all others
-    # together.
+    # Smaller weights are clipped: a logarithmic axis would squeeze all others together.
     floor = max(ratios.max() * 1e-6, 1e-12)
     ax.scatter(
         norms,
@@ -132,7 +135,7 @@ def plot_kernel_profile(
     n_directions: int = 50,
     random_state: Any = 0,
 ) -> Any:
-    """The learned kernel against distance, over random directions, beside the prior's closed form.
+    """Plot the learned kernel against distance, in random directions, beside the prior's kernel.
 
     The line is the mean over directions, the band holds nine tenths of them: a wide band means that
     the learner has found directions that matter more than others.
@@ -143,9 +146,9 @@ def plot_kernel_profile(
         With any learner, or none; learners by alignment also have the prior's own sample to compare
         with.
     ax : matplotlib axes, default None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
     largest_distance : float, default None
-        Where the curves end; None: where the prior's kernel has long fallen.
+        End of the curves; None ends where the prior's kernel is negligible.
     n_directions : int, default 50
         Random directions.
     random_state : None, int, RandomState or Generator, default 0
@@ -156,7 +159,9 @@ def plot_kernel_profile(
     >>> from sklearn.datasets import load_iris
     >>> from bochner import PacBayes
     >>> X, y = load_iris(return_X_y=True)
-    >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(
+    ...     learner=PacBayes(), n_candidates=200, n_components=20, random_state=0
+    ... ).fit(X, y)
     >>> len(plot_kernel_profile(features, n_directions=5).lines)
     3
     """
@@ -202,7 +207,6 @@ def _features(model, drawn):
     if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
             f"{drawn} draws frequencies, and the measure of {shortly(features)} is a "
-            f"{type(features.measure_).__name__}; "
-            "of harmonics, draw plot_harmonics."
+            f"{type(features.measure_).__name__}; of harmonics, draw plot_harmonics."
         )
     return features

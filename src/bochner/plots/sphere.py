@@ -1,4 +1,4 @@
-"""Functions on the sphere: the harmonics that a measure uses, and the data they were chosen for."""
+"""Functions on the sphere: the harmonics of a measure, and the data."""
 
 from typing import Any
 
@@ -10,15 +10,16 @@ from ..measures.harmonic import HarmonicMeasure
 from ._canvas import blank, class_colors
 from ._finding import last_step, shortly
 
-# Below the upper edge, which a title above a sphere would cross.
+# Height of titles, below the upper edge.
 _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
 
 
 def plot_harmonics(
     measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None, axes: Any = None
 ) -> Any:
-    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018,
-    Figure 1c); returns the figure.
+    """Plot the heaviest harmonics of a measure on the sphere; return the figure.
+
+    This is Figure 1c of Bullins et al. 2018.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def plot_harmonics(
     y : array (n_samples,), default None
         Their labels.
     axes : sequence of 3-D matplotlib axes, default None
-        Where to draw, one for each panel; None makes a figure.
+        Axes to draw on, one per panel; None creates a figure.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def _harmonics(model):
 def _draw_points(panel, X, y):
     if X.shape[1] != 3:
         raise ValueError(f"The sphere is drawn in three dimensions; X has {X.shape[1]} features.")
-    # Points on the far side would shine through: keep those that face the reader.
+    # Points on the far side would shine through.
     elevation, azimuth = np.deg2rad(25), np.deg2rad(35)
     towards = [
         np.cos(elevation) * np.cos(azimuth),

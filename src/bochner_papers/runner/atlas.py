@@ -1,4 +1,4 @@
-"""The atlas: a row for each table and figure of the papers, from the stored lines alone."""
+"""Atlas: one row for each table and figure of the papers, from stored results."""
 
 import sys
 from collections.abc import Iterable
@@ -24,9 +24,7 @@ _LONGEST = 700
 
 @dataclass(frozen=True)
 class Entry:
-    """A table or figure: where it stands, what the paper prints of it, and our experiment; or,
-    without one, a word on why.
-    """
+    """Table or figure of a paper, its printed numbers, and our experiment, if any."""
 
     paper: str
     item: str
@@ -85,9 +83,7 @@ ENTRIES = (
 
 
 def atlas(out: Path) -> list[dict[str, Any]]:
-    """What the lines in ``out`` say of each table and figure: plain dictionaries, in the papers'
-    order.
-    """
+    """Return the state of each table and figure, as dictionaries in the papers' order."""
     return [_row(entry, out) for entry in ENTRIES]
 
 
@@ -118,9 +114,7 @@ def _experiments() -> dict[str, Experiment]:
 
 
 def stored_summary(experiment: Experiment, scale: str, out: Path) -> dict[str, Any] | None:
-    """The summary of finished lines, nothing run and nothing written; None where there is no line
-    of the scale's cases.
-    """
+    """Return the summary of stored results, None if there are none; nothing is run or written."""
     store = ResultFile(result_path(out, experiment.name, scale))
     store.finished = finished_records(store.path)
     progress = Progress(experiment, scale, store)
@@ -128,7 +122,7 @@ def stored_summary(experiment: Experiment, scale: str, out: Path) -> dict[str, A
 
 
 def shown_summary(experiment: Experiment, out: Path) -> dict[str, Any] | None:
-    """The summary that the atlas shows; None where nothing was run.
+    """Return the summary that the atlas shows, None if nothing was run.
 
     It is of the paper's scale where all of that was run that is not left out with a reason: a part
     of it says less than the whole of a smaller one.
@@ -143,8 +137,7 @@ def shown_summary(experiment: Experiment, out: Path) -> dict[str, Any] | None:
 
 
 def write_pages(out: Path) -> tuple[Path, int]:
-    """The page of every row with lines in ``out``, at the scale that the atlas shows, and their
-    index; nothing is run.
+    """Write the page of every row with results in ``out``, and their index; nothing is run.
 
     Returns the index and how many figures or rules failed.
     """
@@ -169,7 +162,7 @@ _BEGIN, _END = "<!-- bochner atlas -->", "<!-- end of bochner atlas -->"
 
 
 def page_with_atlas(page: str, rows: list[dict[str, Any]]) -> str:
-    """A page with the table between its two marks replaced by that of ``rows``."""
+    """Return a page with the table between its two marks replaced by that of ``rows``."""
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not (begin and end):
@@ -180,9 +173,7 @@ def page_with_atlas(page: str, rows: list[dict[str, Any]]) -> str:
 
 
 def atlas_text(rows: list[dict[str, Any]]) -> str:
-    """For a terminal: a line for each table or figure, then the reasons of what does not hold or
-    cannot be told.
-    """
+    """Return a line for each table or figure, then the reasons of open and failed claims."""
     lines = []
     for row in rows:
         cases = f"{row['n_finished']}/{row['n_cases']}" if row["n_cases"] else "–"
@@ -213,7 +204,7 @@ def atlas_text(rows: list[dict[str, Any]]) -> str:
 
 
 def atlas_markdown(rows: list[dict[str, Any]]) -> str:
-    """The table of ``docs/results.md``, and below it what was tried where a claim does not hold."""
+    """Return the table of ``docs/results.md``, and what was tried for claims that do not hold."""
     lines = ["| | claim | published | ours | verdict | why |", "|---|---|---|---|---|---|"]
     paper = ""
     for row in rows:
@@ -255,7 +246,7 @@ def _ours(row: dict[str, Any]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """As many whole parts of a reason as fit."""
+    """Return the leading parts of a reason that fit."""
     kept = ""
     for part in _parts(text):
         if kept and len(kept) + len(part) > _LONGEST:

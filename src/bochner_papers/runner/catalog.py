@@ -1,6 +1,4 @@
-"""Find experiments: the modules of ``bochner_papers`` that state a claim, and files given by their
-path.
-"""
+"""Catalog of experiments: modules of ``bochner_papers`` with a claim, and files by path."""
 
 import hashlib
 import importlib
@@ -26,12 +24,12 @@ _REQUIRED = ("PAPER", "CLAIM", "cases", "run", "verdict")
 
 
 class ExperimentError(Exception):
-    """An experiment breaks the contract of this package, or there is none of the name asked for."""
+    """Error for an experiment that breaks the contract of this package, or does not exist."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure, described by its module.
+    """Table or figure of a paper, described by its module.
 
     ``reference`` is the name of the module or the path of its file; workers import it by that.
     """
@@ -42,9 +40,7 @@ class Experiment:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure,
-        deviations, what was tried, what is left out.
-        """
+        """Description by the experiment itself: paper, claim, rule, caption and more."""
         return {
             "experiment": self.name,
             "paper": self.module.PAPER,
@@ -62,33 +58,27 @@ class Experiment:
         return _several(self.module, "NEEDS")
 
     def comparisons(self, pairs: list[Any]) -> list[dict[str, Any]]:
-        """Tables of the results that the experiment makes itself; most make none."""
+        """Return the tables that the experiment itself makes of its results; most make none."""
         return getattr(self.module, "tables_shown", lambda pairs: [])(pairs)
 
     @cached_property
     def source(self) -> str:
-        """Fingerprint of the code behind the numbers: tells results of an earlier version apart."""
+        """Fingerprint of the code behind the numbers, to recognize results of earlier code."""
         try:
             return run_fingerprint(self.reference, bochner.__version__)
         except OSError:
             return "unknown"
 
     def is_older(self, record: dict[str, Any]) -> bool:
-        """Whether a stored result was made by another version of the code, or does not say by
-        which.
-        """
+        """Return True if a stored result was made by other code, or does not state its code."""
         return record.get("source") != self.source
 
     def is_left_out(self, case: dict[str, Any], scale: str) -> bool:
-        """Whether the atlas does without a case of the paper's scale, which takes too long; whoever
-        has the time can run it.
-        """
+        """Return True if the atlas leaves out a case of the paper's scale that takes too long."""
         return scale == "paper" and hasattr(self.module, "left_out") and self.module.left_out(case)
 
     def cases(self, scale: str) -> list[dict[str, Any]]:
-        """The work at a scale, checked: plain JSON dictionaries, no two alike; those that are left
-        out come last.
-        """
+        """Return the cases of a scale, checked: distinct JSON dictionaries, left-out ones last."""
         cases = [as_json(case) for case in self.module.cases(scale)]
         cases.sort(key=lambda case: self.is_left_out(case, scale))
         keys = [case_key(case) for case in cases]
@@ -101,7 +91,7 @@ class Experiment:
 
 
 def discover(package: str = _PACKAGE) -> tuple[dict[str, Experiment], dict[str, str]]:
-    """All experiments by name, and the modules that could not be imported with the reason."""
+    """Return all experiments by name, and the reasons for modules that cannot be imported."""
     found, broken = {}, {}
     parent = importlib.import_module(package)
     for info in sorted(pkgutil.iter_modules(parent.__path__), key=lambda info: info.name):
@@ -127,8 +117,7 @@ def _missing_parts(module: ModuleType) -> list[str]:
 
 
 def import_experiment(reference: str) -> ModuleType:
-    """Import the module of an experiment by its name, or from a file if ``reference`` ends with
-    .py.
+    """Import the module of an experiment by its name, or by its path if it ends with .py.
 
     A file can import modules that lie beside it.
     """
@@ -146,7 +135,7 @@ def import_experiment(reference: str) -> ModuleType:
 
 
 def _from_file(reference: str, taken: Iterable[str]) -> Experiment:
-    """Return the experiment in a file of one's own."""
+    """Return the experiment in a file of the user."""
     path = Path(reference).resolve()
     if not path.is_file():
         raise ExperimentError(
@@ -166,9 +155,7 @@ def _from_file(reference: str, taken: Iterable[str]) -> Experiment:
 
 
 def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
-    """Return the experiments called ``names``, which may be paths of files; all of them for
-    ``["all"]``.
-    """
+    """Return the experiments called ``names`` (or paths of files), all of them for ``["all"]``."""
     found, broken = discover(package)
     names = list(names)
     if names == ["all"]:
@@ -187,13 +174,13 @@ def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
 
 
 def _several(module: ModuleType, name: str) -> list[str]:
-    """An optional entry of a module that is one string or several."""
+    """Return an optional entry of a module, one string or several, as a list."""
     entry = getattr(module, name, ())
     return [entry] if isinstance(entry, str) else list(entry)
 
 
 def _first_paragraph(function: Any) -> str:
-    """What a function's documentation begins with, on one line."""
+    """Return the first paragraph of a function's docstring on one line."""
     documentation = (
         function and inspect.getdoc(function)
     ) or ""  # None has a documentation of its own
@@ -201,9 +188,7 @@ def _first_paragraph(function: Any) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """``value`` as it comes back from a JSON file: numpy numbers and arrays become plain ones,
-    tuples lists.
-    """
+    """Return ``value`` as read from a JSON file: plain numbers, and lists instead of tuples."""
     return json.loads(json.dumps(value, default=_plain))
 
 
@@ -214,5 +199,5 @@ def _plain(value: Any) -> Any:
 
 
 def case_key(case: dict[str, Any]) -> str:
-    """A case's identity: its content, whatever the order of its keys."""
+    """Return the identity of a case: its content, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:16]

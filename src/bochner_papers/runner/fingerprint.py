@@ -38,7 +38,7 @@ def run_fingerprint(module: str, version: str) -> str:
 
 
 class _Source:
-    """A file of the package: its top-level statements by the names that they define."""
+    """File of the package: its top-level statements by the names that they define."""
 
     def __init__(self, module: str):
         package = module.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""The text of ``bochner list``: each experiment with its claim, data, and cases at each scale."""
+"""Text of ``bochner list``: each experiment with its claim, data, and cases."""
 
 import textwrap
 from collections import Counter
@@ -25,7 +25,7 @@ def listing(names: Sequence[str] = ("all",)) -> list[dict[str, Any]]:
 
 
 def listing_text(entries: list[dict[str, Any]]) -> str:
-    """All experiments for a terminal, a few lines each."""
+    """Return all experiments for a terminal, a few lines each."""
     more = "bochner list NAME tells all about one; bochner reproduce NAME runs it."
     return "\n\n".join([*(_short_text(entry) for entry in entries), more])
 
@@ -44,10 +44,10 @@ def _short_text(entry: dict[str, Any]) -> str:
 
 
 def _data_summary(data: dict[str, str]) -> list[str]:
-    """Where an experiment's data sets are, in one sentence; none when it needs none.
+    """Return a sentence on the sources of an experiment's data sets, empty if it needs none.
 
-    >>> _data_summary({"wine": "scikit-learn", "mnist": "OpenML", "farm": "nowhere", "ads": "nowhere"})
-    ['Data: 4 sets, 1 here (wine), 1 by --download, 2 need BOCHNER_DATA.']
+    >>> _data_summary({"wine": "scikit-learn", "mnist": "OpenML", "farm": "nowhere"})
+    ['Data: 3 sets, 1 here (wine), 1 by --download, 1 need BOCHNER_DATA.']
     """
     if not data:
         return []
@@ -62,7 +62,7 @@ def _data_summary(data: dict[str, str]) -> list[str]:
 
 
 def entry_text(entry: dict[str, Any]) -> str:
-    """Everything about one experiment, for a terminal."""
+    """Return everything about one experiment, for a terminal."""
     lines = [entry["experiment"], *_wrapped(entry["paper"]), *_wrapped(f"Claim: {entry['claim']}")]
     lines += _wrapped(f"Rule: {entry['rule']}") if entry["rule"] else []
     for deviation in entry["deviations"]:

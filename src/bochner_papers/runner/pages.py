@@ -1,6 +1,4 @@
-"""The files of a finished experiment: its page, its results as CSV and JSON, its figure; and the
-index over all.
-"""
+"""Files of a finished experiment: page, CSV, JSON and figure; and an index of all pages."""
 
 import csv
 import json
@@ -33,9 +31,7 @@ _MAX_RESULT_ROWS = 2000
 
 
 def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> Path:
-    """Write ``<name>.<scale>`` as .html, .csv, .json and, with a matplotlib figure, .svg; returns
-    the page's path.
-    """
+    """Write ``<name>.<scale>`` as .html, .csv, .json and .svg; return the path of the page."""
     out.mkdir(parents=True, exist_ok=True)
     stem = f"{summary['experiment']}.{summary['scale']}"
     picture = Markup("")
@@ -54,7 +50,7 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
 
 
 def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
-    """One experiment as a page."""
+    """Return the page of one experiment."""
     reasons_why = summary["why"].split("; ")
     verdict = tag(
         "div",
@@ -120,7 +116,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
 
 
 def write_index(out: Path) -> Path:
-    """A page over every experiment whose JSON file is in ``out``."""
+    """Write a page over every experiment whose JSON file is in ``out``."""
     summaries = []
     for path in sorted(out.glob("*.*.json")):
         with suppress(ValueError):  # a file of something else

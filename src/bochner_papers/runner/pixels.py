@@ -1,6 +1,4 @@
-"""Pictures inside results: a figure is drawn from stored lines alone, so a line may hold values
-over a grid, a byte each.
-"""
+"""Values over a grid, one byte each, for figures that are drawn from stored results."""
 
 import base64
 
@@ -8,7 +6,7 @@ import numpy as np
 
 
 def packed(values: np.ndarray, limit: float = 1.0) -> str:
-    """Values of [-limit, limit] in 254 steps, zero exactly; beyond, they are cut off.
+    """Pack values of [-limit, limit] in 254 steps, zero exactly; others are clipped.
 
     >>> unpacked(packed(np.array([-1.0, 0.0, 0.5, 7.0])), (4,)).round(2).tolist()
     [-1.0, 0.0, 0.5, 1.0]
@@ -18,6 +16,6 @@ def packed(values: np.ndarray, limit: float = 1.0) -> str:
 
 
 def unpacked(text: str, shape: tuple[int, ...], limit: float = 1.0) -> np.ndarray:
-    """The values of ``packed``, to half a step."""
+    """Return the values of ``packed``, to half a step."""
     bytes_of = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
     return (bytes_of.astype(np.float64).reshape(shape) - 127) * (limit / 127)

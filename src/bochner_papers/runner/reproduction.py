@@ -22,7 +22,7 @@ VERDICTS = ("holds", "does not hold", "cannot tell")
 
 @dataclass
 class Progress:
-    """An experiment under way: its cases, its file, and what went wrong so far."""
+    """State of an experiment: its cases, its file, and the errors so far."""
 
     experiment: Experiment
     scale: str
@@ -37,8 +37,7 @@ class Progress:
         self.waiting = len(self.unfinished())
 
     def unfinished(self) -> list[dict[str, Any]]:
-        """Cases to run: without a result or, when they are to be renewed, with one of an earlier
-        version of the code.
+        """Return cases without a result or, to be renewed, with one of earlier code.
 
         Those that the experiment leaves out are among them only when the ``whole`` is asked for.
         """
@@ -51,9 +50,7 @@ class Progress:
         return self.renew and self.experiment.is_older(record)
 
     def take_over(self, paths: Iterable[Path]) -> int:
-        """Keep results of today's code for cases that other scales share, and count them: run
-        again, they would be the same.
-        """
+        """Copy results of today's code from other scales that share cases, and count them."""
         lacking = {case_key(case) for case in self.unfinished()}
         taken = 0
         for path in paths:
@@ -66,19 +63,17 @@ class Progress:
         return taken
 
     def left_out(self) -> list[dict[str, Any]]:
-        """Cases without a result that the experiment does without, because they take too long."""
+        """Return unfinished cases that the experiment leaves out because of their time."""
         missing = (case for case in self.cases if case_key(case) not in self.store.finished)
         return [case for case in missing if self.experiment.is_left_out(case, self.scale)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Finished cases in the experiment's own order, so that a resumed run ends like an
-        uninterrupted one.
-        """
+        """Return finished cases in the experiment's order, the same after an interruption."""
         keys = map(case_key, self.cases)
         return [self.store.finished[key] for key in keys if key in self.store.finished]
 
     def note(self, outcome: Outcome) -> None:
-        """Keep an outcome; results go to disk at once."""
+        """Store an outcome; results are written at once."""
         self.waiting -= 1
         case = outcome.task.case
         if outcome.result is not None:
@@ -148,7 +143,7 @@ def reproduce(
 
 
 def _first_complete(outcomes: Iterator[Outcome], n_left: int, runs: dict) -> Progress:
-    """Note outcomes until an experiment is complete; the bar is gone before anything is printed."""
+    """Store outcomes until an experiment is complete, and remove the bar."""
     with closing(track(outcomes, "cases", n_left)) as shown:
         for outcome in shown:
             run = runs[outcome.task.module]
@@ -159,12 +154,12 @@ def _first_complete(outcomes: Iterator[Outcome], n_left: int, runs: dict) -> Pro
 
 
 def result_path(out: Path, name: str, scale: str) -> Path:
-    """Where the finished cases of an experiment are kept."""
+    """Return the path of the finished cases of an experiment."""
     return out / f"{name}.{scale}.jsonl"
 
 
 def summarize(run: Progress) -> dict[str, Any]:
-    """Everything a reader is shown about an experiment, as plain JSON values."""
+    """Return everything about an experiment that is shown, as plain JSON values."""
     experiment, records = run.experiment, run.records()
     pairs = [(record["case"], record["result"]) for record in records]
     missing, left_out = len(run.cases) - len(records), len(run.left_out())
@@ -212,13 +207,12 @@ def summarize(run: Progress) -> dict[str, Any]:
 
 
 def describe_environment() -> dict[str, str]:
-    """What a reader needs to judge times and small differences; no names of users or machines."""
+    """Describe machine and versions, without names of users or machines."""
     return machine() | {"cores": str(available_cores())} | versions(_PACKAGES)
 
 
 def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
-    """The experiment's matplotlib figure, or None when it has none or there is nothing to draw it
-    with.
+    """Return the experiment's matplotlib figure, or None if it cannot be drawn.
 
     A figure that fails on complete results is an error of the experiment and noted as such.
     """

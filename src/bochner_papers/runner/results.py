@@ -1,6 +1,4 @@
-"""What experiments do with cases and results: list combinations, choose and average results, put
-findings into words.
-"""
+"""Helpers of experiments: combinations, selected and averaged results, sentences."""
 
 import itertools
 from collections.abc import Iterable, Mapping
@@ -14,7 +12,7 @@ Figure = Any  # of matplotlib
 
 
 def every(**choices: Iterable[Any]) -> list[Case]:
-    """A dictionary for each combination, the last entry varying fastest.
+    """Return a dictionary for each combination, the last entry varying fastest.
 
     >>> every(seed=range(2), method=["a"])
     [{'seed': 0, 'method': 'a'}, {'seed': 1, 'method': 'a'}]
@@ -23,16 +21,17 @@ def every(**choices: Iterable[Any]) -> list[Case]:
 
 
 def chosen(results: Results, **wanted: Any) -> Results:
-    """The pairs whose case has these entries."""
+    """Return the pairs whose case has these entries."""
     return [
         pair for pair in results if all(pair[0].get(key) == value for key, value in wanted.items())
     ]
 
 
 def grouped(results: Results, value: str, *keys: str) -> dict[Any, list[Any]]:
-    """The results' entries ``value`` by an entry of their case, or by a tuple of several.
+    """Group the results' entries ``value`` by one entry of their case, or by several.
 
-    >>> grouped([({"seed": 0, "method": "a"}, {"r2": 0.5}), ({"seed": 1, "method": "a"}, {"r2": 0.7})], "r2", "method")
+    >>> pairs = [({"method": "a"}, {"r2": 0.5}), ({"method": "a"}, {"r2": 0.7})]
+    >>> grouped(pairs, "r2", "method")
     {'a': [0.5, 0.7]}
     """
     found: dict[Any, list[Any]] = {}
@@ -43,12 +42,12 @@ def grouped(results: Results, value: str, *keys: str) -> dict[Any, list[Any]]:
 
 
 def means(results: Results, value: str, *keys: str) -> dict[Any, Any]:
-    """The means of ``grouped``: of numbers a number, of curves a curve."""
+    """Return the means of ``grouped``, of numbers or of curves."""
     return {key: np.mean(values, axis=0) for key, values in grouped(results, value, *keys).items()}
 
 
 def table(results: Results, value: str, row: str, column: str) -> dict[Any, dict[Any, Any]]:
-    """{row: {column: mean}}: the means of ``value`` by two entries of the cases."""
+    """Return {row: {column: mean}}, the means of ``value`` by two entries of the cases."""
     found: dict[Any, dict[Any, Any]] = {}
     for (name, heading), mean in means(results, value, row, column).items():
         found.setdefault(name, {})[heading] = mean
@@ -56,20 +55,18 @@ def table(results: Results, value: str, row: str, column: str) -> dict[Any, dict
 
 
 def curve(results: Results, value: str, along: str, **wanted: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The cases' entries ``along`` in order, and the mean of ``value`` at each, over the pairs that
-    are ``chosen``.
-    """
+    """Return the sorted entries ``along`` of the ``chosen`` cases, and the mean of ``value``."""
     found = means(chosen(results, **wanted), value, along)
     return np.array(sorted(found)), np.array([found[x] for x in sorted(found)])
 
 
 def exponent(x: np.ndarray, y: np.ndarray) -> float:
-    """The slope of a curve on logarithmic axes."""
+    """Return the slope of a curve on logarithmic axes."""
     return np.polyfit(np.log(x), np.log(y), 1)[0]
 
 
 def listed(numbers: Mapping[Any, float], form: str = ".1f") -> str:
-    """Names and numbers for a sentence.
+    """Return names and numbers for a sentence.
 
     >>> listed({"RFF": 1.25, "OKRFF": 1.0})
     'RFF 1.2, OKRFF 1.0'
@@ -78,10 +75,10 @@ def listed(numbers: Mapping[Any, float], form: str = ".1f") -> str:
 
 
 def listed_rows(rows: Mapping[Any, Mapping[Any, float]], form: str = ".1f") -> str:
-    """The rows of a ``table`` for a sentence."""
+    """Return the rows of a ``table`` for a sentence."""
     return "; ".join(f"{name}: {listed(numbers, form)}" for name, numbers in rows.items())
 
 
 def judged(holds: bool, why: str) -> tuple[str, str]:
-    """A verdict that could be reached."""
+    """Return the verdict on a claim that could be tested."""
     return ("holds" if holds else "does not hold"), why

@@ -1,6 +1,4 @@
-"""Finished cases on disk: one JSON line each, appended and flushed at once, read again after an
-interruption.
-"""
+"""Finished cases on disk: JSON lines, flushed at once, read again after an interruption."""
 
 import json
 import os
@@ -11,7 +9,7 @@ from .catalog import ExperimentError, case_key
 
 
 class ResultFile:
-    """The results of one experiment at one scale.
+    """Results of one experiment at one scale.
 
     A line is ``{"case", "result", "seconds", ...}``, or ``{"case", "error", ...}`` for a case that
     failed; failed cases are tried again. A line that a killed process left half written is dropped.
@@ -43,9 +41,7 @@ class ResultFile:
         self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one line so that it survives whatever happens next; on a full disk nothing of it is
-        left.
-        """
+        """Write one line that survives a crash; on a full disk nothing of it remains."""
         left, size = json.dumps(record).encode() + b"\n", self._file.seek(0, os.SEEK_END)
         try:
             while left:
@@ -59,12 +55,12 @@ class ResultFile:
 
 
 def finished_records(path: Path) -> dict[str, dict[str, Any]]:
-    """The finished cases of a results file by ``case_key``; the last result of a case counts."""
+    """Return the finished cases of a results file by ``case_key``; the last result counts."""
     return _read(path)[0]
 
 
 def _read(path: Path) -> tuple[dict[str, dict[str, Any]], list[int]]:
-    """Finished cases, and the numbers of damaged lines, whose cases count as not finished."""
+    """Return finished cases, and the numbers of damaged lines, whose cases are unfinished."""
     finished: dict[str, dict[str, Any]] = {}
     damaged: list[int] = []
     lines = enumerate(path.read_bytes().split(b"\n") if path.is_file() else [], start=1)
@@ -86,12 +82,10 @@ def _read(path: Path) -> tuple[dict[str, dict[str, Any]], list[int]]:
 
 
 def _lock(file: Any, path: Path) -> None:
-    """Refuse a second writer; the lock goes away with the process, however it ends."""
+    """Raise if another process writes; the lock ends with the process."""
     try:
         import fcntl
-    except (
-        ImportError
-    ):  # not on Windows: two runs at once then repeat work, but still write whole lines
+    except ImportError:  # on Windows two runs at once repeat work, but write whole lines
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,8 +17,9 @@ REPETITIONS = frozenset({"seed", "trial", "repeat", "repetition", "split", "draw
 
 
 def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
-    """One row for each case up to repetitions; numbers become ``{"mean", "std", "n"}`` where there
-    are several, curves the means of their ends.
+    """Return one row for each case, averaged over repetitions.
+
+    Several numbers become ``{"mean", "std", "n"}``, curves the means of their ends.
 
     Case entries that are the same everywhere are under ``fixed`` instead of in a column.
 
@@ -79,9 +80,7 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
 
 
 def _flat(result: dict[str, Any]) -> dict[str, Any]:
-    """Small dictionaries inside a result become entries of their own: {"accuracy": {"100": x}} is
-    "accuracy 100".
-    """
+    """Flatten small dictionaries: {"accuracy": {"100": x}} becomes "accuracy 100"."""
     flat: dict[str, Any] = {}
     for key, value in result.items():
         if isinstance(value, dict) and all(is_number(entry) for entry in value.values()):
@@ -111,7 +110,7 @@ def _is_curve(value: Any) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """Scalars as they are, long lists by their length."""
+    """Return scalars unchanged, and the length of long lists."""
     if not isinstance(value, list | dict):
         return value
     text = json.dumps(value)
@@ -119,22 +118,20 @@ def _shown(value: Any) -> Any:
 
 
 def spread(values: list[float]) -> Any:
-    """A number, or mean and sample standard deviation of several."""
+    """Return a number, or mean and sample standard deviation of several."""
     if len(values) == 1:
         return values[0]
     return {"mean": fmean(values), "std": stdev(values), "n": len(values)}
 
 
 def published(name: str) -> dict[str, Any] | None:
-    """The numbers that the paper prints for an experiment, with their source; None when it prints
-    none.
-    """
+    """Return the numbers that the paper prints for an experiment, with their source, or None."""
     file = files("bochner_papers") / "published" / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, Any]:
-    """The paper's table with our numbers in the same cells.
+    """Return the paper's table with our numbers in the same cells.
 
     ``paper`` holds ``columns``, ``rows`` ({name: values}), and how to find ours: ``row`` and
     ``column`` name the entries of case or result that hold the row's and the column's name (several
@@ -195,9 +192,7 @@ def _fill_means(
     ranks: dict[str, int],
     unranked: dict[str, list[int]],
 ) -> None:
-    """Ours for rows that average others, or the columns' ranks in them, where all of those are
-    there.
-    """
+    """Fill in our means, or ranks, of rows that average other rows, if all of those exist."""
     for row in rows:
         name = row["name"]
         n_rows = means.get(name) or ranks.get(name, 0)

@@ -22,7 +22,7 @@ def duration(seconds: float) -> str:
 
 
 def summary_text(summary: dict[str, Any]) -> str:
-    """What ``bochner reproduce`` prints at the end of an experiment."""
+    """Return the text that ``bochner reproduce`` prints at the end of an experiment."""
     parts = [f"{summary['experiment']}: {summary['paper']}", f"Claim: {summary['claim']}"]
     if summary["published"]:
         parts.append(_published_text(summary["published"]))
@@ -41,12 +41,12 @@ def summary_text(summary: dict[str, Any]) -> str:
 
 
 def skipped_because(summary: dict[str, Any]) -> list[str]:
-    """The reasons why cases were skipped, each once."""
+    """Return the distinct reasons of skipped cases."""
     return list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
 
 
 def of_earlier_code(summary: dict[str, Any]) -> list[str]:
-    """A note where results are older than the code, or none."""
+    """Return a note if results are older than the code."""
     older = summary["n_of_earlier_code"]
     return (
         [f"{older} results come from an earlier version of the code, or do not say from which"]
@@ -56,19 +56,19 @@ def of_earlier_code(summary: dict[str, Any]) -> list[str]:
 
 
 def work_done(summary: dict[str, Any]) -> str:
-    """How many cases are finished, and the time they took."""
+    """Return the number of finished cases, and the time they took."""
     took = f", {duration(summary['seconds'])} of work" if summary["seconds"] else ""
     return f"{cases_done(summary)}{took}"
 
 
 def cases_done(summary: dict[str, Any]) -> str:
-    """How many cases are finished and, where some are left out, which and why."""
+    """Return the number of finished cases, and those left out with the reason."""
     left_out = f" (left out: {summary['left_out'].rstrip('.')})" if summary["n_left_out"] else ""
     return f"{summary['n_finished']} of {summary['n_cases']} cases{left_out}"
 
 
 def overview_text(summaries: list[dict[str, Any]]) -> str:
-    """One line for each experiment of a run."""
+    """Return one line for each experiment of a run."""
     columns = ["experiment", "verdict", "cases", "skipped", "failed", "work"]
     rows = []
     for summary in sorted(summaries, key=lambda summary: summary["experiment"]):
@@ -96,7 +96,7 @@ def _published_text(comparison: dict[str, Any]) -> str:
 
 
 def published_text(cell: dict[str, Any]) -> str:
-    """The published number with its spread, in the digits that were printed."""
+    """Return the published number with its spread, in the printed digits."""
     if cell["published"] is None:
         return "–"
     return (

@@ -1,4 +1,4 @@
-"""A crew of worker processes that run cases; each is limited to its share of the cores."""
+"""Worker processes that run cases; each is limited to its share of the cores."""
 
 import hashlib
 import multiprocessing
@@ -33,7 +33,7 @@ _THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Task:
-    """A case to run, and the name or path of the module that holds its experiment."""
+    """Case to run, and the name or path of the module of its experiment."""
 
     module: str
     case: dict[str, Any]
@@ -41,8 +41,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: a ``result``, or an ``error`` (``skipped`` when a data set or a
-    rival's package was not at hand).
+    """Outcome of a task: a ``result``, or an ``error``.
+
+    ``skipped`` is true if a data set or the package of a baseline was not available.
     """
 
     task: Task
@@ -54,14 +55,14 @@ class Outcome:
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_tasks(
     tasks: Iterable[Task], n_jobs: int, *, download: bool = False
 ) -> Generator[Outcome, None, None]:
-    """Outcomes in the order in which they come; closing the iterator ends the workers.
+    """Yield outcomes in the order of their completion; closing the iterator ends the workers.
 
     A worker that dies (out of memory, a crash in compiled code) costs its case only: the case
     fails, another worker starts.
@@ -99,7 +100,7 @@ def run_tasks(
 
 
 def _hired(context: Any) -> tuple[Any, Connection]:
-    """A new worker, and the connection to it."""
+    """Start a worker, and return it with the connection to it."""
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
     process.start()
@@ -125,9 +126,7 @@ def _obituary(exit_code: int | None) -> str:
 
 @contextmanager
 def _environment(n_jobs: int, download: bool) -> Iterator[None]:
-    """The variables that workers inherit: their share of the threads, and whether they may use the
-    network.
-    """
+    """Set the variables that workers inherit: threads, and permission to use the network."""
     share = str(max(1, available_cores() // max(n_jobs, 1)))
     wanted = dict.fromkeys(_THREAD_VARIABLES, share) | {"BOCHNER_OFFLINE": "" if download else "1"}
     before = {name: os.environ[name] for name in wanted if name in os.environ}
@@ -141,10 +140,9 @@ def _environment(n_jobs: int, download: bool) -> Iterator[None]:
 
 
 def _work(connection: Connection) -> None:
-    """The life of a worker: cases in, outcomes out, until the other end closes."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the parent decides
+    """Run cases and send their outcomes until the other end closes."""
+    # Ctrl-C reaches the whole group; the parent decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     with suppress(EOFError, OSError), listening(lambda _: False):  # the only bar is the parent's
         while True:
@@ -152,7 +150,7 @@ def _work(connection: Connection) -> None:
 
 
 def _die_with_parent() -> None:
-    """A killed parent cannot end its workers, so they watch it: nothing computes on for nobody."""
+    """Exit when the parent dies, so that orphaned workers do not run on."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -178,9 +176,7 @@ def _outcome(task: Task) -> Outcome:
 
 
 def case_rng(task: Task) -> np.random.Generator:
-    """A stream that depends on the experiment and the case alone: not on order, workers or
-    interruptions.
-    """
+    """Return a generator that depends only on the experiment and the case."""
     name = (
         task.module.rpartition(".")[2]
         if not task.module.endswith(".py")

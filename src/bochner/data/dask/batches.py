@@ -1,9 +1,8 @@
-"""The batches of ``batches.py`` on a cluster: rows stay with the workers, parameters go there and
-sums come back.
+"""Mini-batches on Dask: rows stay with the workers, parameters are sent and sums are returned.
 
-Each worker holds some shards, and a step is a message to all of them and back. Few rows are brought
-here instead, where a batch takes less time than a message. Both are the batches of rows in memory,
-and give the same digits.
+Each worker holds some shards, and a step is one message to all of them and back. Few rows are
+computed on the client instead, where a batch takes less time than a message. Both give the batches
+of rows in memory, to the last bit.
 """
 
 from __future__ import annotations
@@ -15,21 +14,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._loops.arrays import as_dense
 from ..._loops.threads import single_threaded_blas
 from ..batches import ADDED_AT_ONCE, BatchPlan, add_all, kept_rows, slice_sum
 from ..rows import assert_finite
 from .clusters import computed, persisted, worker_threads
 
-# Rows up to this size are brought into the memory of the client.
+# Rows up to this many bytes are computed on the client.
 FEW_BYTES = 2**28
 
 
 class DaskShards:
-    """The shards of a Dask array with what belongs to their rows, some on each worker.
+    """Shards of a Dask array and of its signals, distributed over the workers.
 
-    Partitions that are in the workers' memory are not copied; those that are not are computed once
-    and kept while this lives. A shard, and the order of its rows in an epoch, is a pure function:
-    when its worker dies, another one makes it again.
+    Partitions in the workers' memory are not copied; others are computed once and kept while this
+    object lives. A shard, and the order of its rows in an epoch, is a pure function: when its
+    worker dies, another worker computes it again.
     """
 
     def __init__(self, source: Any, plan: BatchPlan, excluded: np.ndarray, signals: tuple):
@@ -37,11 +37,11 @@ class DaskShards:
 
     @cached_property
     def bundles(self) -> list:
-        """(numbers of shards, these shards as one object on a worker): as few as there are threads
-        for, all of one group of what is added.
+        """Return pairs (numbers of shards, these shards as one object on a worker).
 
-        A step is a task for each bundle. How many these are changes no digit: sums of shards are
-        added in the order of shards.
+        A step is one task per bundle, so there are only as many bundles as threads can use. The
+        shards of a bundle belong to one group of the sum. The number of bundles does not change
+        results: sums are added in the order of shards.
         """
         import dask
 
@@ -66,7 +66,7 @@ class DaskShards:
         )
 
     def __call__(self, epoch: int) -> Iterator[Callable[[Callable], tuple]]:
-        """As ``local_batches``."""
+        """Yield the batches of an epoch, see ``local_batches``."""
         import dask
 
         order = dask.delayed(_orders)
@@ -78,12 +78,10 @@ class DaskShards:
                 yield partial(self._summed, orders, number)
 
     def _summed(self, orders, number, block):
-        """The sum of a batch: of each bundle's shards, of the bundles of a group, of the groups."""
+        """Return the sum of a batch: over shards of a bundle, bundles of a group, and groups."""
         import dask
 
-        one = dask.delayed(
-            block, traverse=False
-        )  # travels to each worker once, not with every task
+        one = dask.delayed(block, traverse=False)  # sent to each worker once
         part, add = dask.delayed(_part_of_batch), dask.delayed(_added)
         bundles_a_group = ADDED_AT_ONCE // len(self.bundles[0][0])
         alone = bundles_a_group == 1 or len(self.bundles) == 1
@@ -111,17 +109,17 @@ class _Shard:
             assert_finite(piece, first_row=first_row + int(stop) - piece.shape[0])
 
     def rows(self, places):
-        """An array, and the places there of these rows; gathered where there are several pieces."""
+        """Return an array that holds these rows, and their places in it."""
         if len(self.pieces) == 1:
             return self.pieces[0], places
         owners = np.searchsorted(self.stops, places, side="right")
-        gathered = np.empty((len(places), self.pieces[0].shape[1]), self.pieces[0].dtype)
+        rows = np.empty((len(places), self.pieces[0].shape[1]), self.pieces[0].dtype)
         for number in np.unique(owners):
-            here = owners == number
+            in_piece = owners == number
             piece = self.pieces[number]
-            taken = piece[places[here] - (int(self.stops[number]) - piece.shape[0])]
-            gathered[here] = taken.toarray() if sp.issparse(taken) else taken
-        return gathered, np.arange(len(places))
+            selected = piece[places[in_piece] - (int(self.stops[number]) - piece.shape[0])]
+            rows[in_piece] = as_dense(selected)
+        return rows, np.arange(len(places))
 
 
 def _shards(pieces, starts, signals, kept):
@@ -136,9 +134,9 @@ def _orders(plan, epoch, numbers, window, shards):
 
 
 def _part_of_batch(block, plan, shards, orders, number, alone):
-    """The sums of some shards' slices, added where these are ``alone`` in their group."""
+    """Return the sums of some shards' slices, added up if they are a whole group (``alone``)."""
     sums = []
-    with single_threaded_blas():  # as on one machine, where threads share the slices
+    with single_threaded_blas():  # as in memory, where threads share the slices
         for shard, order in zip(shards, orders, strict=True):
             places = plan.slice_of(order, number)
             sums.append(
@@ -148,5 +146,5 @@ def _part_of_batch(block, plan, shards, orders, number, alone):
 
 
 def _added(lists):
-    """The sum of lists of sums, as a list of one."""
+    """Add up lists of sums, and return a list of one."""
     return [add_all([one for sums in lists for one in sums])]

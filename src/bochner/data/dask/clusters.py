@@ -1,6 +1,4 @@
-"""The cluster behind Dask's collections: what is asked of it, the room it has, and what is said
-when it is gone.
-"""
+"""Connection to a Dask cluster: compute, persist, free memory, and a lost scheduler."""
 
 import os
 import sys
@@ -12,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-# Data that is passed over more than once may take this share of the memory that is left.
+# Share of the free memory that persisted rows may use.
 _HELD_SHARE = 0.5
 
-
-# One number per row travels with the tasks that need it.  Dask would warn of the size.
+# Signals are sent with the tasks that need them.  Dask would warn of the size.
 _LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
 def computed(*collections: Any) -> tuple:
-    """``dask.compute``; a scheduler that is lost meanwhile is told in a sentence."""
+    """Call ``dask.compute``; raise ConnectionError if the scheduler is lost."""
     import dask
 
     with with_the_scheduler(), _large_graphs():
@@ -29,7 +26,7 @@ def computed(*collections: Any) -> tuple:
 
 
 def persisted(*collections: Any) -> tuple:
-    """``dask.persist``, see ``computed``."""
+    """Call ``dask.persist``, see ``computed``."""
     import dask
 
     with with_the_scheduler(), _large_graphs():
@@ -47,9 +44,7 @@ def sent(arrays: list[np.ndarray]) -> list:
 
 
 def _large_graphs() -> Any:
-    """Settings of distributed, which must have been imported before: its own defaults would be lost
-    otherwise.
-    """
+    """Return settings of distributed, which must have been imported to keep its other defaults."""
     import dask
 
     return nullcontext() if _client() is None else dask.config.set(_LARGE_GRAPHS)
@@ -57,34 +52,29 @@ def _large_graphs() -> Any:
 
 @contextmanager
 def with_the_scheduler() -> Iterator[None]:
-    """Work that needs the scheduler to the end: tasks that were cancelled because it is gone are a
-    lost connection.
-    """
+    """Raise ConnectionError if the scheduler is lost inside the block."""
     client = _client()
     address = None if client is None else client.scheduler.address
     try:
         yield
     except (CancelledError, OSError) as error:
-        if (
-            client is None or client.status == "running"
-        ):  # cancelled by somebody, or an error of a task
+        if client is None or client.status == "running":  # an error of a task, or cancelled
             raise
         raise ConnectionError(
-            f"The connection to Dask's scheduler at {address} was lost, and with it what the "
-            "cluster had computed, while the model "
-            "is as it was before this call: start a scheduler, connect a new distributed.Client, "
-            "make X and y again and repeat the call, "
-            "or give X.compute() where it fits into memory."
+            f"The connection to Dask's scheduler at {address} was lost, and with it the results "
+            "on the cluster; the model is as it was before this call. Start a scheduler, connect "
+            "a new distributed.Client, create X and y again and repeat the call, or give "
+            "X.compute() if it fits into memory."
         ) from error
 
 
 def has_room(n_bytes: float) -> bool:
-    """Whether the cluster, or without one this machine, can hold so many bytes more."""
+    """Return True if the cluster, or else this machine, can hold so many more bytes."""
     client = _client()
     if client is None:
         return n_bytes <= _HELD_SHARE / 2 * _memory_here()
     with with_the_scheduler():
-        # Some workers stand for all.
+        # The scheduler lists some workers only.
         listed = client.scheduler_info()["workers"].values()
         room = [
             max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed
@@ -93,7 +83,7 @@ def has_room(n_bytes: float) -> bool:
 
 
 def worker_threads() -> int:
-    """Tasks that run at the same time on the cluster, or without one here."""
+    """Return the number of tasks that run at the same time on the cluster, or else here."""
     client = _client()
     if client is None:
         return os.cpu_count() or 1
@@ -102,9 +92,7 @@ def worker_threads() -> int:
 
 
 def is_persisted(X: Any) -> bool:
-    """Whether workers hold what the partitions of an array are made of, so that a pass reads no
-    storage.
-    """
+    """Return True if workers hold all partitions of an array, so that a pass reads no storage."""
     if _client() is None:
         return False
     from distributed.client import futures_of
@@ -126,15 +114,14 @@ def _client():
 def _memory_here():
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
+    except (AttributeError, ValueError, OSError):  # unknown on this system
         return 0
 
 
 def warn_of_rereading(n_bytes: float) -> None:
     warnings.warn(
-        f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are passed over several times and there "
-        "is no room to hold them: they are "
-        "computed again for every pass. Add workers, or write them to storage that is quick to "
-        "read.",
+        f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are read several times and there is "
+        "no room to hold them: they are computed again for every pass. Add workers, or write the "
+        "rows to storage that is quick to read.",
         stacklevel=2,
     )

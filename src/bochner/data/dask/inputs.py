@@ -1,6 +1,4 @@
-"""Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how
-their partitions go together.
-"""
+"""Dask collections as arrays of known chunk sizes, and sums over groups of partitions."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -11,40 +9,34 @@ import numpy as np
 from ..tensor_rows import is_tensor, on_host
 from .clusters import computed, with_the_scheduler
 
-# A pass makes a task for each group of consecutive partitions.  The groups follow from the lengths
-# of the partitions alone, so that results do not depend on how many workers there are; so many at
-# least where there are partitions for them, and so many rows at most.
+# A pass has one task for each group of consecutive partitions.  The groups depend only on the
+# lengths of the partitions, so that results do not depend on the number of workers.  There are at
+# least _GROUPS of them, if there are as many partitions, of at most _GROUP_ROWS rows each.
 _GROUPS = 64
 _GROUP_ROWS = 2**22
-# Sums that one task of a tree adds up: few tasks, and no worker holds many large statistics at
-# once.
+# Sums that one task of the tree adds: few tasks, and few large statistics on a worker at once.
 _BRANCHES = 8
 
 
 def is_remote(X: Any) -> bool:
-    """Whether X is a collection of Dask, whose numbers may be on other machines; asked without
-    importing Dask.
-    """
-    # Arrays are told first: rounds on few rows ask several times.
+    """Return True for a Dask collection, without importing Dask."""
+    # Arrays first, for speed: boosting on few rows calls this in every round.
     return type(X) is not np.ndarray and type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def gathered(values: Any) -> Any:
-    """Bring numbers that may be on a cluster or another device into the memory of NumPy."""
-    return (
-        computed(values)[0]
-        if is_remote(values)
-        else on_host(values)
-        if is_tensor(values)
-        else values
-    )
+    """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
+    if is_remote(values):
+        return computed(values)[0]
+    return on_host(values) if is_tensor(values) else values
 
 
 def of_predictions(
     function: Callable, values: Any, dtype: Any, n_columns: int | None = None
 ) -> Any:
-    """Apply a function to predictions, one-dimensional or of ``n_columns`` in the result; those on
-    a cluster stay there.
+    """Apply a function to predictions; those on Dask stay lazy.
+
+    The result is one-dimensional, or has ``n_columns``.
     """
     if not is_remote(values):
         return function(values)
@@ -56,7 +48,7 @@ def of_predictions(
 
 
 def zarr_as_dask(X: Any) -> Any:
-    """An array of zarr as blocks that are read when they are needed; everything else as it is."""
+    """Return an array of zarr as a lazy Dask array, and anything else unchanged."""
     if type(X).__module__.split(".")[0] != "zarr":
         return X
     try:
@@ -64,21 +56,18 @@ def zarr_as_dask(X: Any) -> Any:
     except ImportError:
         raise TypeError(
             "X is an array of zarr, whose blocks are read through Dask, which is not installed. "
-            "Write pip install 'bochner[dask]', "
-            "or give X[:] if it fits into memory."
+            "Write pip install 'bochner[dask]', or give X[:] if it fits into memory."
         ) from None
     return da.from_array(X, chunks=X.chunks, inline_array=True)
 
 
 def remote_frame(X: Any) -> Any:
-    """The columns of a Dask frame as a pandas frame without rows; None for other collections."""
+    """Return a pandas frame with the columns of a Dask frame and no rows; None for other input."""
     return X._meta if _is_table(X) and X.ndim == 2 else None
 
 
 def _is_table(X):
-    """Whether X is a frame, a series or an index; asked without importing pandas where it is an
-    array.
-    """
+    """Return True for a Dask frame, series or index; arrays are recognized without pandas."""
     if type(X).__module__.split(".")[:2] == ["dask", "array"]:
         return False
     import dask.dataframe as dd
@@ -87,15 +76,15 @@ def _is_table(X):
 
 
 def remote_array(X: Any) -> Any:
-    """A Dask array with the numbers of a Dask array or frame, the lengths of its partitions known.
+    """Return a Dask array or frame as an array whose partitions have known lengths.
 
-    Lengths that nobody knows are asked of the workers, in one pass.
+    Unknown lengths are computed by the workers, in one pass.
     """
     import dask.array as da
 
     if isinstance(X, da.Array):
         if X.ndim and any(np.isnan(X.chunks[0])):
-            X = X.copy()  # lengths are noted on it, and the caller's own stays as it is
+            X = X.copy()  # lengths are stored on it, and the caller's X must not change
             with with_the_scheduler():
                 X.compute_chunk_sizes()
         return X
@@ -113,9 +102,7 @@ def remote_array(X: Any) -> Any:
 
 
 def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
-    """Raise if a partition of an array has not the number of columns and the numeric dtype that
-    Dask declares.
-    """
+    """Raise if a partition has not the number of columns and the dtype that Dask declares."""
     if part.shape[1] != n_columns:
         raise ValueError(
             f"Partition {number} of X has {part.shape[1]} columns, but Dask declares {n_columns}. "
@@ -124,15 +111,13 @@ def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
     if dtype.kind in "fiub" and part.dtype != dtype:
         raise ValueError(
             f"Partition {number} of X holds {part.dtype}, but Dask declares {dtype}. Declare the "
-            "dtype that partitions have, or "
-            f"convert them, e.g. by X.map_blocks(lambda block: block.astype('{dtype}'))."
+            "dtype that partitions have, or convert them, e.g. by "
+            f"X.map_blocks(lambda block: block.astype('{dtype}'))."
         )
 
 
 def checked_array(X: Any) -> Any:
-    """Return a two-dimensional Dask array whose partitions are refused if they are not what Dask
-    declares.
-    """
+    """Return a two-dimensional Dask array that raises if a partition is not as declared."""
 
     def check(part, block_id=None):
         assert_declared(part, block_id[0], X.chunks[1][block_id[1]], X.dtype)
@@ -142,9 +127,7 @@ def checked_array(X: Any) -> Any:
 
 
 def checked_frame(X: Any, frame: Any) -> Any:
-    """Return a Dask frame whose partitions are refused if they have not the columns of ``frame``,
-    in its order.
-    """
+    """Return a Dask frame that raises if a partition has other columns than ``frame``."""
     return X.map_partitions(
         _assert_same_columns, list(frame.columns), meta=frame, enforce_metadata=False
     )
@@ -163,14 +146,13 @@ def _assert_same_columns(part, columns, partition_info=None):
     which = "A partition" if partition_info is None else f"Partition {partition_info['number']}"
     raise ValueError(
         f"{which} of X {' and '.join(differences) or 'has its columns in another order'}: Dask "
-        "declares the columns "
-        f"{', '.join(map(repr, columns))}. Make partitions that all have these columns in this "
-        "order."
+        f"declares the columns {', '.join(map(repr, columns))}. Make partitions that all have "
+        "these columns in this order."
     )
 
 
 def assert_two_dimensional(X: Any) -> None:
-    """In the words that begin scikit-learn's for arrays in memory."""
+    """Raise as scikit-learn does for arrays in memory that are not two-dimensional."""
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: X must be two-dimensional (points, "
@@ -189,16 +171,15 @@ def _frame_array(X, frame):
             )
     X = checked_frame(X, frame)
     if any(is_extension_array_dtype(dtype) for dtype in frame.dtypes):
-        X = X.astype(
-            "float64"
-        )  # missing numbers of pandas' own types become NaN, which is refused where it is found
+        X = X.astype("float64")  # missing numbers become NaN, for which workers raise
     with with_the_scheduler():
         return X.to_dask_array(lengths=True)
 
 
 def group_bounds(lengths: Any) -> np.ndarray:
-    """Numbers of the partitions with which groups begin, and at the end their number; every group
-    has rows.
+    """Return the first partition of each group, and the number of partitions at the end.
+
+    Every group has rows.
 
     >>> group_bounds([3, 0, 2])
     array([0, 2, 3])
@@ -207,19 +188,19 @@ def group_bounds(lengths: Any) -> np.ndarray:
     n_rows = int(stops[-1])
     n_groups = max(_GROUPS, -(-n_rows // _GROUP_ROWS))
     filled = np.flatnonzero(lengths)
-    if len(filled) > n_groups:  # those in which a share of the rows begins
+    if len(filled) > n_groups:  # the partitions in which a share of the rows begins
         shares = np.arange(n_groups) * n_rows // n_groups
         filled = np.unique(np.searchsorted(stops, shares, side="right"))
     return np.append(0, np.append(filled[1:], len(stops)))
 
 
 def group_sizes(lengths: Any) -> tuple[int, ...]:
-    """Rows of each group."""
+    """Return the number of rows of each group."""
     return tuple(int(size) for size in np.add.reduceat(lengths, group_bounds(lengths)[:-1]))
 
 
 def added(sums: list[Any], counts: Any) -> Any:
-    """Delayed sums, one after the other within groups of ``counts``, then by a tree over groups."""
+    """Add delayed sums in order within groups of ``counts``, then by a tree over groups."""
     import dask
 
     together = dask.delayed(_added)
@@ -239,7 +220,7 @@ def _added(*parts):
 
 
 def plus(left: Any, right: Any) -> Any:
-    """The sum of two arrays, or of tuples of them, as a new one: Dask may need the parts again."""
+    """Return the sum of two arrays or tuples of arrays as a new object: Dask may reuse both."""
     if isinstance(left, tuple):
         return tuple(plus(a, b) for a, b in zip(left, right, strict=True))
     return left + right

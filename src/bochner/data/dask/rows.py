@@ -1,6 +1,4 @@
-"""Rows of a Dask collection: sums and maps run on the partitions, where they are, and only results
-travel.
-"""
+"""Rows of a Dask collection: sums and maps run on the workers, and only results are returned."""
 
 from functools import partial
 from itertools import pairwise
@@ -27,12 +25,11 @@ from .inputs import (
 
 
 class DaskRows(Rows):
-    """Rows of a two-dimensional Dask array or frame; each partition is checked for finite numbers
-    where it lives.
+    """Rows of a two-dimensional Dask array or frame; workers check that numbers are finite.
 
-    Sums go partition by partition in their order within a group of partitions, then by a tree over
-    groups. With ``persist`` the groups stay on the workers from the first sum on, if there is room:
-    who sums more than once reads, or moves, the data once.
+    Sums are added in order within a group of partitions, then by a tree over groups. With
+    ``persist`` the workers keep the groups from the first sum on, if there is room, so that several
+    sums read the data once.
     """
 
     is_local = False
@@ -60,17 +57,14 @@ class DaskRows(Rows):
 
     @property
     def has_cheap_access(self):
-        """Where workers hold the rows, or have been asked to and have the room; else a look may
-        read as much as a pass.
-        """
-        return self._groups.are_there()
+        """True if workers hold the rows, or can; otherwise some rows cost as much as a pass."""
+        return self._groups.are_persisted()
 
     def sum(self, block, *signals):
         import dask
 
-        groups, sizes = self._groups.of_a_pass()
-        # One delayed object for the function: its frequencies travel to a worker once a pass, not
-        # with every task.
+        groups, sizes = self._groups.for_pass()
+        # One delayed object, so that its frequencies are sent to a worker once a pass.
         function = dask.delayed(partial(_group_sum, block, self.block_size))
         columns = [self._in_pieces(signal, sizes) for signal in signals]
         sums = [function(*parts) for parts in zip(groups, *columns, strict=True)]
@@ -104,13 +98,11 @@ class DaskRows(Rows):
         )
 
     def _map_of_groups(self, block, n_columns, dtype, signals):
-        """From the groups that the workers hold: nothing is read again, and there are as many tasks
-        as in a sum.
-        """
+        """Map the persisted groups: nothing is read again, and a sum has as many tasks."""
         import dask
         import dask.array as da
 
-        groups, sizes = self._groups.of_a_look()
+        groups, sizes = self._groups.current()
         function = dask.delayed(partial(_group_map, block, n_columns, dtype, self.block_size))
         pieces = zip(groups, *(self._in_pieces(signal, sizes) for signal in signals), strict=True)
         shape = () if n_columns is None else (n_columns,)
@@ -125,7 +117,7 @@ class DaskRows(Rows):
         return computed(self.map(block, n_columns, dtype=dtype, signals=signals))[0]
 
     def _aligned(self, signal):
-        """A signal as a Dask array whose chunks are those of the rows."""
+        """Return a signal as a Dask array with the chunks of the rows."""
         import dask.array as da
 
         return da.asarray(signal).rechunk(
@@ -133,11 +125,11 @@ class DaskRows(Rows):
         )
 
     def persist(self, signal):
-        self._groups.are_there()  # from now on groups do not change
-        return None if signal is None else PersistedSignal(signal, self._groups.of_a_look()[1])
+        self._groups.are_persisted()  # from now on groups do not change
+        return None if signal is None else PersistedSignal(signal, self._groups.current()[1])
 
     def _in_pieces(self, signal, sizes):
-        """A signal cut where groups or partitions begin."""
+        """Return a signal in pieces, one for each group or partition."""
         if signal.shape[0] != sum(sizes):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} "
@@ -151,7 +143,7 @@ class DaskRows(Rows):
     def take(self, numbers):
         import dask
 
-        groups, sizes = self._groups.of_a_look()
+        groups, sizes = self._groups.current()
         stops = np.cumsum(sizes)
         pieces = np.split(np.asarray(numbers), np.searchsorted(numbers, stops[:-1]))
         take = dask.delayed(_taken)
@@ -187,9 +179,7 @@ class DaskRows(Rows):
 
 
 class _Groups:
-    """The partitions of an array, group by group, as lists on the workers; shared by copies of the
-    rows.
-    """
+    """Groups of partitions of an array, as lists on the workers; shared by copies of the rows."""
 
     def __init__(self, source, names, persist):
         self.source, self.names, self.wanted = source, names, persist
@@ -198,31 +188,29 @@ class _Groups:
         self.held: Any = None
         self.n_passes = 0
 
-    def of_a_pass(self):
-        """(lists of partitions, rows in each): groups where they are held, else single partitions."""
+    def for_pass(self):
+        """Return lists of partitions, and the rows in each; the first call may persist groups."""
         if self.held is None and self.wanted:
             self._hold()
         self.n_passes += 1
-        if self.wanted and self.n_passes == 2 and not self.are_there():
+        if self.wanted and self.n_passes == 2 and not self.are_persisted():
             warn_of_rereading(self._bytes())
-        return self.of_a_look()
+        return self.current()
 
-    def are_there(self):
-        """Whether the workers have the numbers; where they are to hold them, they do from now on if
-        there is room.
-        """
+    def are_persisted(self):
+        """Return True if the workers hold the rows; persist them first, if wanted and possible."""
         if self.held is None and self.wanted:
             self._hold()
         return self.held is not None or is_persisted(self.source)
 
-    def of_a_look(self):
-        """The same, without the beginning of a pass."""
+    def current(self):
+        """Return the same as ``for_pass``, but do not count a pass."""
         if self.held is not None:
             return self.held, group_sizes(self.lengths)
         return self._partitions(), self.lengths
 
     def counts(self, n_sums):
-        """How many of the sums of a pass make a group."""
+        """Return the number of sums of a pass in each group."""
         return np.diff(self.bounds) if n_sums == len(self.lengths) else np.ones(n_sums, int)
 
     def _partitions(self):
@@ -255,7 +243,7 @@ def _declared(source):
 
 
 class PersistedSignal:
-    """One number per row that the workers hold in pieces, so that it is sent once for many sums."""
+    """Signal that the workers hold in pieces, so that it is sent once for many sums."""
 
     def __init__(self, signal: np.ndarray, sizes: Any):
         self.shape, self.pieces = signal.shape, sent(_cut(signal, sizes))
@@ -271,8 +259,7 @@ def _nothing(X):
 
 
 def _checked(first, declared, names, *parts):
-    """Return partitions, the first of them of this number, as arrays or CSR matrices of finite
-    numbers.
+    """Return partitions, of numbers from ``first`` on, as finite arrays or CSR matrices.
 
     ``declared`` are the number of columns and the dtype that each of them must have.
     """
@@ -287,9 +274,7 @@ def _checked(first, declared, names, *parts):
 
 
 def _group_sum(block, block_size, parts, *signals):
-    """The sum over the partitions of a group that have rows, one after the other; None where none
-    has.
-    """
+    """Return the sum over the partitions of a group in order, None if all are empty."""
     total, start = None, 0
     columns = [_finite_signal(signal) for signal in signals]
     for part in parts:
@@ -315,7 +300,7 @@ def _partition_map(
 
 
 def _group_map(block, n_columns, dtype, block_size, parts, *signals):
-    """The map over the partitions of a group, one after the other."""
+    """Return the map over the partitions of a group in order."""
     start, columns = 0, [_finite_signal(signal) for signal in signals]
     out = np.empty(
         (sum(part.shape[0] for part in parts), *(() if n_columns is None else (n_columns,))), dtype
@@ -332,7 +317,7 @@ def _group_map(block, n_columns, dtype, block_size, parts, *signals):
 
 
 def _taken(parts, numbers):
-    """Rows of some sorted numbers of a group."""
+    """Return the rows of a group with these sorted numbers."""
     stops = np.cumsum([part.shape[0] for part in parts])
     pieces = np.split(numbers, np.searchsorted(numbers, stops[:-1]))
     taken = [
@@ -354,11 +339,10 @@ def _finite_signal(signal):
 def as_rows(
     X: Any, block_size: int | str = "auto", names: Any = None, *, persist: bool = False
 ) -> Rows:
-    """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is
-    taken as it is.
+    """Return the rows of X, checked for finite numbers; ``Rows`` are returned unchanged.
 
-    ``names`` of the columns are for the message; ``persist`` says that they will be passed over
-    several times.
+    ``names`` of the columns are for error messages. Rows that are read several times should
+    ``persist`` on the workers.
     """
     if isinstance(X, Rows):
         return X
@@ -371,9 +355,7 @@ def as_rows(
         return tensor_rows
     if sp.issparse(X):
         X = X.tocsr()
-        if (
-            not X.has_canonical_format
-        ):  # entries given twice are meant to be added up, once and for all
+        if not X.has_canonical_format:  # repeated entries are added up
             X = X.copy()
             X.sum_duplicates()
     else:

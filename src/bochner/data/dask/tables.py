@@ -1,6 +1,4 @@
-"""Tables on a cluster, of columns of any kind: some rows are looked at, and all become numbers
-where they are.
-"""
+"""Tables on Dask, with columns of any type: workers convert all rows to numbers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +14,10 @@ from .rows import DaskRows
 
 
 class RemoteTable:
-    """Rows of a two-dimensional Dask array or frame, partition by partition; missing values are
-    allowed, infinity in arrays is not.
+    """Rows of a two-dimensional Dask array or frame, partition by partition.
 
-    ``frame`` is a pandas frame of the same columns without rows, None for arrays.
+    Missing values are allowed; infinity in arrays is not. ``frame`` is a pandas frame with the same
+    columns and no rows, None for arrays.
     """
 
     def __init__(self, source: Any):
@@ -32,12 +30,8 @@ class RemoteTable:
             self._working = working_dtype(source)
         else:
             source = checked_frame(source, self.frame)
-            lengths, self.n_features, self.dtype = (
-                computed(source.map_partitions(len))[0],
-                len(self.frame.columns),
-                None,
-            )
-            self._working = np.float64
+            (lengths,) = computed(source.map_partitions(len))
+            self.n_features, self.dtype, self._working = len(self.frame.columns), None, np.float64
         self.source = source
         self._lengths = np.array(lengths, dtype=int)
 
@@ -46,13 +40,13 @@ class RemoteTable:
         return int(self._lengths.sum()), self.n_features
 
     def here(self) -> Any:
-        """All rows as a frame or an array in memory."""
-        (found,) = computed(self.source)
-        assert_unmasked(found, "X")
-        return found
+        """Return all rows as a frame or an array in memory."""
+        (table,) = computed(self.source)
+        assert_unmasked(table, "X")
+        return table
 
     def take(self, numbers: np.ndarray) -> Any:
-        """The rows of these sorted numbers as a frame or an array in memory."""
+        """Return the rows of these sorted numbers as a frame or an array in memory."""
         import dask
 
         stops = np.cumsum(self._lengths)
@@ -65,28 +59,26 @@ class RemoteTable:
             )
             if len(some)
         ]
-        found = list(computed(*parts))
+        selected = list(computed(*parts))
         if self.frame is None:
-            return np.concatenate(found)
+            return np.concatenate(selected)
         import pandas as pd
 
-        return pd.concat(found)
+        return pd.concat(selected)
 
     def map(self, function: Callable, n_columns: int, dtype: Any = None) -> Any:
-        """``function(part)`` of every partition that has rows, as a Dask array (n_rows, n_columns),
-        computed when it is asked for.
-        """
+        """Return ``function(part)`` of every partition as a lazy Dask array (n_rows, n_columns)."""
         import dask
         import dask.array as da
 
         dtype = np.dtype(self._working if dtype is None else dtype)
-        travelling = dask.delayed(
-            function, traverse=False
-        )  # once to each worker, not with every task
+        delayed_function = dask.delayed(function, traverse=False)  # sent to each worker once
         on_part = dask.delayed(_on_part)
         pieces = [
             da.from_delayed(
-                on_part(travelling, n_columns, dtype, part, number), (int(length), n_columns), dtype
+                on_part(delayed_function, n_columns, dtype, part, number),
+                (int(length), n_columns),
+                dtype,
             )
             for number, (part, length) in enumerate(zip(self._parts(), self._lengths, strict=True))
             if length
@@ -94,9 +86,7 @@ class RemoteTable:
         return da.concatenate(pieces) if pieces else da.empty((0, n_columns), dtype=dtype)
 
     def prepared(self, function: Callable, n_columns: int) -> DaskRows:
-        """What ``function`` makes of all rows, in float32, for many passes: held on the workers
-        where there is room.
-        """
+        """Return ``function`` of all rows in float32, persisted on the workers if there is room."""
         numbers = self.map(function, n_columns, np.float32)
         n_bytes = 4.0 * self.shape[0] * n_columns
         if has_room(n_bytes):
@@ -114,7 +104,7 @@ def _is_array(part):
 
 
 def _checked(part, number):
-    """A partition of an array, infinity refused; frames as they are."""
+    """Raise if a partition of an array contains infinity; return frames unchanged."""
     if not _is_array(part):
         return part
     assert_unmasked(part, "X")
