@@ -393,7 +393,7 @@ class FourierBooster(Estimator):
 
     def _check_parameters(self):
         check_count(self.n_rounds, "n_rounds", minimum=0)
-        shared.check_learning_rate(self.learning_rate)
+        check_share(self.learning_rate, "learning_rate", allow_one=True)
         refuse_class(self.prior, "prior")
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
             raise TypeError(

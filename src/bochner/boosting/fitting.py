@@ -112,13 +112,11 @@ class Rounds:
             for k in range(len(intercept)):
                 matrix = (columns * (sample.weights * curvature[:, k])) @ columns.T
                 right = columns @ (sample.weights * gradient[:, k]) + ridge @ slopes[:, k]
-                step[:, k] = -cho_solve(
-                    cho_factor(matrix.astype(np.float64) + ridge), right.astype(np.float64)
-                )
+                factor = cho_factor(matrix.astype(np.float64) + ridge)
+                step[:, k] = -cho_solve(factor, right.astype(np.float64))
             direction = columns.T @ step.astype(columns.dtype)
-            length = min(
-                exact_step(self.loss, sample.targets, scores, sample.weights, direction), 1.0
-            )
+            length = exact_step(self.loss, sample.targets, scores, sample.weights, direction)
+            length = min(length, 1.0)
             slopes += length * step
             scores = scores + scores.dtype.type(length) * direction
             shift = self._intercept_step(sample.targets, scores, weights)
@@ -146,9 +144,8 @@ class Rounds:
             turn = t % _DRAWN_ROUNDS
             if t == first or turn == 0:
                 rng = np.random.default_rng([seed, 1, t // _DRAWN_ROUNDS])
-                drawn = self.prior.sample(
-                    _DRAWN_ROUNDS * n_candidates, len(sample.columns), rng
-                ).frequencies
+                n_drawn = _DRAWN_ROUNDS * n_candidates
+                drawn = self.prior.sample(n_drawn, len(sample.columns), rng).frequencies
             chosen = None
             if share < 1:
                 size = max(2, int(np.ceil(share * len(scores))))
@@ -163,20 +160,15 @@ class Rounds:
         rows, here = (sample, scores) if chosen is None else (sample.take(chosen), scores[chosen])
         weights = rows.weights[:, None]
         gradient, curvature = self.loss.derivatives(rows.targets, here)
-        model = QuadraticModel(
-            gradient * weights, curvature * weights, self.search.amplitude_penalty
-        )
-        wave, values = self._search(rows, here).find(
-            rows.columns, rows.thinned_columns, model, candidates
-        )
+        ridge = self.search.amplitude_penalty
+        model = QuadraticModel(gradient * weights, curvature * weights, ridge)
+        search = self._search(rows, here)
+        wave, values = search.find(rows.columns, rows.thinned_columns, model, candidates)
         step = self.learning_rate
         if self.search.line_search:
             step *= exact_step(self.loss, rows.targets, here, rows.weights, values)
-        wave = Wave(
-            wave.frequency,
-            step * wave.cosine.astype(np.float64),
-            step * wave.sine.astype(np.float64),
-        )
+        cosine, sine = (step * part.astype(np.float64) for part in (wave.cosine, wave.sine))
+        wave = Wave(wave.frequency, cosine, sine)
         added = scores.dtype.type(step) * values if chosen is None else wave.values(sample.columns)
         return wave, scores + added
 
@@ -226,11 +218,9 @@ def others_at_most(
     ``excluded`` is sorted; numbers are drawn without replacement.
     """
     n_others = n_all - len(excluded)
-    places = (
-        np.arange(n_others)
-        if n_others <= n_rows
-        else np.sort(rng.choice(n_others, n_rows, replace=False))
-    )
+    places = np.arange(n_others)
+    if n_others > n_rows:
+        places = np.sort(rng.choice(n_others, n_rows, replace=False))
     # Skip the excluded numbers before each place.
     return places + np.searchsorted(excluded - np.arange(len(excluded)), places, side="right")
 
@@ -295,9 +285,8 @@ def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardizati
     deviation = np.sqrt(np.average(np.square(distances - center), axis=0, weights=weights))
     wild = np.flatnonzero((np.abs(distances - center) > _WILD * deviation).any(axis=0) & ~constant)
     for j in wild:
-        center[j], deviation[j] = _without_outliers(
-            distances[:, [j]], weights, center[j], deviation[j]
-        )
+        column = distances[:, [j]]
+        center[j], deviation[j] = _without_outliers(column, weights, center[j], deviation[j])
     deviation = np.where(constant, np.inf, unit * deviation)
     smallest, dtype = int(np.argmin(deviation)), working_dtype(points)
     if deviation[smallest] <= _LARGEST_FREQUENCY / np.finfo(dtype).max:
@@ -311,8 +300,7 @@ def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardizati
 
 def _without_outliers(column, weights, center, deviation):
     """Return center and deviation, by quartiles if a few values cause the deviation."""
-    low, median, high = (
-        float(weighted_quantile(column, weights, share)[0]) for share in (0.25, 0.5, 0.75)
-    )
+    quartiles = (weighted_quantile(column, weights, share)[0] for share in (0.25, 0.5, 0.75))
+    low, median, high = map(float, quartiles)
     robust = (high - low) / 1.349  # the deviation, for a normal law
     return (median, robust) if 0 < robust < deviation / 10 else (center, deviation)

@@ -145,26 +145,21 @@ class GBRFF1Classifier(GBRFFBase):
             landmark[free] = fmin_l_bfgs_b(along, landmark[free], maxiter=self.max_iterations)[0]
         return landmark
 
-    def _check_rows(self, rows):
-        """Raise an error for a landmark column that X does not have."""
+    def _check_own_parameters(self, n_features):
+        check_count(self.n_components, "n_components")
+        self._component("learner", AlignmentLearner).check_parameters()
         if isinstance(self.landmark, str) and self.landmark in ("learned", "random"):
             return
-        last = rows.n_features - 1
         if isinstance(self.landmark, str | bool) or not isinstance(self.landmark, Integral):
             raise ValueError(
                 "landmark must be 'learned', 'random' or the number of a column, got "
                 f"{self.landmark!r}. Write e.g. landmark=0."
             )
-        if not 0 <= self.landmark <= last:
+        if not 0 <= self.landmark < n_features:
             raise ValueError(
-                f"landmark={self.landmark} is no column of X, which has columns 0 to {last}. "
-                "Write e.g. landmark=0."
+                f"landmark={self.landmark} is no column of X, which has columns 0 to "
+                f"{n_features - 1}. Write e.g. landmark=0."
             )
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_count(self.n_components, "n_components")
-        self._component("learner", AlignmentLearner).check_parameters()
 
 
 def keeps_waves(rows: Rows, n_frequencies: int) -> bool:

@@ -131,8 +131,7 @@ class GBRFF2Classifier(GBRFFBase):
                 phase = best_phase(turns, signal, counts, incoming=phase)
         return frequency[None], np.array([phase]), np.ones(1), cosines(phase, turns)
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def _check_own_parameters(self, n_features):
         check_positive(self.penalty, "penalty", allow_zero=True)
         check_flag(self.rephase, "rephase")
 

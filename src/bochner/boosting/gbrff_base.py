@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
-from .._checks import as_generator, check_count, check_flag
+from .._checks import as_generator, check_count, check_flag, check_share
 from .._estimator import Classifier, Estimator
 from .._loops.threads import threads_for_rows_only
 from .._terminal.progress import track
@@ -100,7 +100,7 @@ class GBRFFBase(Classifier, Estimator):
 
     def _read(self, X, y, sample_weight):
         rows = check_rows(self, X, reset=not shared.continues(self))
-        self._check_rows(rows)
+        self._check_own_parameters(rows.n_features)
         # BLAS rounds differently for each layout, and boosting amplifies rounding in each round.
         # So equal numbers must have one layout, whatever array, frame or file they come from.
         rows, owner = rows.in_c_order(SMALL), type(self).__name__
@@ -127,9 +127,8 @@ class GBRFFBase(Classifier, Estimator):
         if self.calibrated:
             self.slope_ = self._held_out_slope(TrainingData(rows, labels, counts), signs)
         some = np.linspace(0, len(rows) - 1, min(len(rows), shared.IMPORTANCE_ROWS)).astype(int)
-        self.feature_importances_ = shared.derivative_importances(
-            self.expansion_, rows.take(some), counts[some]
-        )
+        importances = shared.derivative_importances(self.expansion_, rows.take(some), counts[some])
+        self.feature_importances_ = importances
 
     def _held_out_slope(self, data, signs):
         """Return the slope for rows that a second model with the same seed was not trained on.
@@ -155,7 +154,7 @@ class GBRFFBase(Classifier, Estimator):
         left = np.array(counts)
         left[excluded] = 0
         other._boost(rows, signs, left, continued=False, reports=False)
-        scores = other.expansion_.evaluate(rows.take(held_out))
+        scores = data.take(held_out).rows.values(other.expansion_.block(), len(signs))
         return margin_slope(self.loss_, scores, labels.codes[held_out], counts[held_out])
 
     def _boost(self, rows, signs, counts, continued, reports=True):
@@ -187,14 +186,13 @@ class GBRFFBase(Classifier, Estimator):
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):
                 of_class = np.arange(n_outputs) == k
                 added.append(
-                    (frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class)
+                    (frequencies, *(part[:, None] * of_class for part in (amplitudes, phases)))
                 )
             new_losses.append(margins.losses())
         if added:
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
-            expansion = expansion.extended(
-                Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept)
-            )
+            new = Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept)
+            expansion = expansion.extended(new)
             losses = np.concatenate([losses, new_losses])
         self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, len(losses)
 
@@ -213,8 +211,9 @@ class GBRFFBase(Classifier, Estimator):
         and h of the rows.
         """
 
-    def _check_rows(self, rows):
-        """Raise an error for parameters that do not fit the rows."""
+    @abstractmethod
+    def _check_own_parameters(self, n_features):
+        """Raise an error for parameters of this algorithm that cannot be used."""
 
     def _atoms_per_learner(self) -> int:
         return 1
@@ -225,7 +224,7 @@ class GBRFFBase(Classifier, Estimator):
 
     def _check_parameters(self):
         check_count(self.n_rounds, "n_rounds", minimum=0)
-        shared.check_learning_rate(self.learning_rate)
+        check_share(self.learning_rate, "learning_rate", allow_one=True)
         check_count(self.max_iterations, "max_iterations", minimum=0)
         check_flag(self.calibrated, "calibrated")
         check_flag(self.warm_start, "warm_start")

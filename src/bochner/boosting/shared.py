@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_positive, missing_method
+from .._checks import missing_method
 from .._loops.arrays import as_dense
 from ..data import Block, Rows, of_predictions
 from ..data.checks import check_rows
@@ -18,16 +18,6 @@ from ..losses import Loss, class_probabilities, has_method
 
 # Rows over which squared derivatives are averaged: importances need a few digits only.
 IMPORTANCE_ROWS = 2000
-
-
-def check_learning_rate(learning_rate: Any) -> None:
-    """Raise an error unless the learning rate is in (0, 1]."""
-    check_positive(learning_rate, "learning_rate")
-    if learning_rate > 1:
-        raise ValueError(
-            f"learning_rate must be at most 1, got {learning_rate}: larger steps may raise the "
-            "loss."
-        )
 
 
 def continues(model: Any) -> bool:
@@ -58,15 +48,13 @@ def derivative_importances(expansion: Expansion, X: Any, weights: np.ndarray) ->
     # A sample of many rows may consist of rows without weight.
     weights = weights if weights.any() else np.ones_like(weights)
     center = np.average(points, axis=0, weights=weights)
-    deviation = np.sqrt(
-        np.average(np.square(points - center, dtype=np.float64), axis=0, weights=weights)
-    )
+    squares = np.square(points - center, dtype=np.float64)
+    deviation = np.sqrt(np.average(squares, axis=0, weights=weights))
     # Columns in units of their deviations, rather than small derivatives times large variances.
     scale = np.where(deviation > 0, deviation, 1.0)
     scaled = expansion.after_scaling(np.zeros(len(scale)), scale)
-    relevance = np.where(
-        deviation > 0, scaled.relevance(points / scale.astype(points.dtype), weights), 0.0
-    )
+    relevance = scaled.relevance(points / scale.astype(points.dtype), weights)
+    relevance = np.where(deviation > 0, relevance, 0.0)
     total = relevance.sum()
     return relevance / total if 0 < total < np.inf else np.zeros(len(relevance))
 
@@ -118,10 +106,8 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Any]:
 
 def staged_predict(self: Any, X: Any) -> Iterator[Any]:
     """Return the predicted classes after each round."""
-    return (
-        of_predictions(self._labels, scores, self.classes_.dtype)
-        for scores in staged_scores(self, X)
-    )
+    stages, dtype = staged_scores(self, X), self.classes_.dtype
+    return (of_predictions(self._labels, scores, dtype) for scores in stages)
 
 
 def staged_predict_proba(self: Any, X: Any) -> Iterator[Any]:
