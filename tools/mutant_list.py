@@ -514,9 +514,10 @@ MUTANTS: list[Mutant] = [
             "gbrff-new-weights": ("np.multiply(-signs, scores, out=weights)", "np.multiply(signs, "
                                                                               "scores, out=weights)"),
             "gbrff-there-held-out~": ("        left[excluded] = 0\n", ""),
-            "gbrff-there-read-again": ("if self._groups.held is not None:\n            return "
-                                       "self._map_of_groups", "if False:\n            return "
-                                                              "self._map_of_groups"),
+            "gbrff-there-read-again": (
+                "groups, sizes = self._groups.current()\n        function",
+                "groups, sizes = self._groups._partitions(), self._groups.lengths\n        function",
+            ),
             "gbrff-held-out-of-many": ("size = max(_MOST_HELD_OUT * n_members // n_rows if many "
                                        "else", "size = max(_MOST_HELD_OUT if many else"),
         },
@@ -983,8 +984,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_dask_rows.py",
         {
             "dask-table-numbers": (
-                "taken(part, some - start, number)",
-                "taken(part, some, number)",
+                "by_partition(numbers, self._lengths)",
+                "by_partition(numbers, self._lengths[::-1])",
             ),
             "dask-declared-dtype": (
                 'if dtype.kind in "fiub" and part.dtype != dtype:',
@@ -994,7 +995,7 @@ MUTANTS: list[Mutant] = [
                 'searchsorted(stops, shares, side="right")',
                 "searchsorted(stops, shares)",
             ),
-            "dask-numbers": ("take(group, piece - (stop - size))", "take(group, piece)"),
+            "dask-numbers": ("[piece - start for piece, start in", "[piece for piece, start in"),
             "dask-signals": (
                 "sum(block, *(column[rows] for column in columns))",
                 "sum(block, *(column[: part.shape[0]] for column in columns))",

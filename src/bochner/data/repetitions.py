@@ -160,10 +160,6 @@ class EqualRows:
         chosen[present[first]] = 1.0
         return chosen
 
-    def repeated_share(self) -> float:
-        """Return the share of the rows that repeat an earlier row."""
-        return 1 - len(self.first) / len(self.groups)
-
 
 def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | None:
     """Find equal rows by their keys; None if every row occurs once and all weights are equal.

@@ -199,6 +199,17 @@ def group_sizes(lengths: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in np.add.reduceat(lengths, group_bounds(lengths)[:-1]))
 
 
+def by_partition(numbers: Any, lengths: Any) -> list[np.ndarray]:
+    """Return sorted row numbers for each partition, counted from its first row.
+
+    >>> by_partition([0, 4], [3, 0, 2])
+    [array([0]), array([], dtype=int64), array([1])]
+    """
+    stops = np.cumsum(lengths)
+    pieces = np.split(np.asarray(numbers), np.searchsorted(numbers, stops[:-1]))
+    return [piece - start for piece, start in zip(pieces, stops - lengths)]
+
+
 def added(sums: list[Any], counts: Any) -> Any:
     """Add delayed sums in order within groups of ``counts``, then by a tree over groups."""
     import dask

@@ -15,6 +15,7 @@ from .inputs import (
     added,
     assert_declared,
     assert_two_dimensional,
+    by_partition,
     group_bounds,
     group_sizes,
     is_remote,
@@ -72,36 +73,13 @@ class DaskRows(Rows):
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         import dask
+        import dask.array as da
 
         if out is not None:
             raise ValueError(
                 "out= is for arrays in memory or on disk; a Dask result stays on the cluster."
             )
         dtype = np.dtype(self.dtype if dtype is None else dtype)
-        if self._groups.held is not None:
-            return self._map_of_groups(block, n_columns, dtype, signals)
-        declared, dimensions = _declared(self.source), [s.ndim for s in signals]
-        function = partial(
-            _partition_map, n_columns, dtype, self.block_size, declared, self.names, dimensions
-        )
-        columns = [
-            self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals
-        ]
-        shape: dict[str, Any] = {
-            "chunks": (self.source.chunks[0], (n_columns,)),
-            "meta": np.empty((0, 0), dtype),
-        }
-        if n_columns is None:
-            shape = {"chunks": (self.source.chunks[0],), "drop_axis": 1, "meta": np.empty(0, dtype)}
-        return self.source.map_blocks(
-            function, *columns, block=dask.delayed(block), dtype=dtype, **shape
-        )
-
-    def _map_of_groups(self, block, n_columns, dtype, signals):
-        """Map the persisted groups: nothing is read again, and a sum has as many tasks."""
-        import dask
-        import dask.array as da
-
         groups, sizes = self._groups.current()
         function = dask.delayed(partial(_group_map, block, n_columns, dtype, self.block_size))
         pieces = zip(groups, *(self._in_pieces(signal, sizes) for signal in signals), strict=True)
@@ -115,14 +93,6 @@ class DaskRows(Rows):
 
     def values(self, block, n_columns=None, *, dtype=None, signals=()):
         return computed(self.map(block, n_columns, dtype=dtype, signals=signals))[0]
-
-    def _aligned(self, signal):
-        """Return a signal as a Dask array with the chunks of the rows."""
-        import dask.array as da
-
-        return da.asarray(signal).rechunk(
-            {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
-        )
 
     def persist(self, signal):
         self._groups.are_persisted()  # from now on groups do not change
@@ -144,15 +114,9 @@ class DaskRows(Rows):
         import dask
 
         groups, sizes = self._groups.current()
-        stops = np.cumsum(sizes)
-        pieces = np.split(np.asarray(numbers), np.searchsorted(numbers, stops[:-1]))
         take = dask.delayed(_taken)
-        wanted = [
-            take(group, piece - (stop - size))
-            for group, piece, stop, size in zip(groups, pieces, stops, sizes, strict=True)
-            if len(piece)
-        ]
-        taken = list(computed(*wanted))
+        pieces = zip(groups, by_partition(numbers, sizes), strict=True)
+        taken = list(computed(*(take(group, some) for group, some in pieces if len(some))))
         if not taken:
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
@@ -286,19 +250,6 @@ def _group_sum(block, block_size, parts, *signals):
     return total
 
 
-def _partition_map(
-    n_columns, dtype, block_size, declared, names, dimensions, X, *signals, block, block_id
-):
-    if not X.shape[0]:
-        return np.empty((0,) if n_columns is None else (0, n_columns), dtype)
-    columns = [
-        _finite_signal(s[:, 0] if ndim == 1 else s)
-        for s, ndim in zip(signals, dimensions, strict=True)
-    ]
-    (part,) = _checked(block_id[0], declared, names, X)
-    return LocalRows(part, block_size).map(block, n_columns, dtype=dtype, signals=columns)
-
-
 def _group_map(block, n_columns, dtype, block_size, parts, *signals):
     """Return the map over the partitions of a group in order."""
     start, columns = 0, [_finite_signal(signal) for signal in signals]
@@ -318,13 +269,8 @@ def _group_map(block, n_columns, dtype, block_size, parts, *signals):
 
 def _taken(parts, numbers):
     """Return the rows of a group with these sorted numbers."""
-    stops = np.cumsum([part.shape[0] for part in parts])
-    pieces = np.split(numbers, np.searchsorted(numbers, stops[:-1]))
-    taken = [
-        part[piece - (stop - part.shape[0])]
-        for part, piece, stop in zip(parts, pieces, stops)
-        if len(piece)
-    ]
+    pieces = zip(parts, by_partition(numbers, [part.shape[0] for part in parts]))
+    taken = [part[some] for part, some in pieces if len(some)]
     return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
 

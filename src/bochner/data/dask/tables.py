@@ -9,7 +9,14 @@ import scipy.sparse as sp
 from ..._loops.arrays import as_dense, working_dtype
 from ..rows import assert_finite, assert_unmasked
 from .clusters import computed, has_room, warn_of_rereading
-from .inputs import assert_two_dimensional, checked_array, checked_frame, remote_array, remote_frame
+from .inputs import (
+    assert_two_dimensional,
+    by_partition,
+    checked_array,
+    checked_frame,
+    remote_array,
+    remote_frame,
+)
 from .rows import DaskRows
 
 
@@ -49,17 +56,9 @@ class RemoteTable:
         """Return the rows of these sorted numbers as a frame or an array in memory."""
         import dask
 
-        stops = np.cumsum(self._lengths)
-        wanted = np.split(np.asarray(numbers), np.searchsorted(numbers, stops[:-1]))
-        taken, starts = dask.delayed(_taken), stops - self._lengths
-        parts = [
-            taken(part, some - start, number)
-            for number, (part, some, start) in enumerate(
-                zip(self._parts(), wanted, starts, strict=True)
-            )
-            if len(some)
-        ]
-        selected = list(computed(*parts))
+        take = dask.delayed(_taken)
+        wanted = enumerate(zip(self._parts(), by_partition(numbers, self._lengths), strict=True))
+        selected = list(computed(*(take(part, some, i) for i, (part, some) in wanted if len(some))))
         if self.frame is None:
             return np.concatenate(selected)
         import pandas as pd
