@@ -21,7 +21,7 @@ LEVELS = [
     {"boosting", "features"},
     {"models"},
     {"tabular"},
-    {"export", "plots", "tables"},
+    {"export", "plots", "tables", "testing"},
     {"cli", "demo"},
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}

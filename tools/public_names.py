@@ -25,6 +25,7 @@ MODULES = (
     "bochner.plots",
     "bochner.priors",
     "bochner.solvers",
+    "bochner.testing",
 )
 
 
