@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from laws import kernel_z_scores
 from sklearn.base import clone
 
 import bochner
 from bochner import bounds, datasets, export, losses, operators, plots
+from bochner.testing import kernel_z_scores
 
 MODULES = [bounds, losses, operators, export, plots, datasets]
 HOMES = {

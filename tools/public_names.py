@@ -24,6 +24,7 @@ MODULES = (
     "bochner.plots",
     "bochner.priors",
     "bochner.solvers",
+    "bochner.testing",
 )
 
 

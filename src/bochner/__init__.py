@@ -63,11 +63,12 @@ __all__ = [
     "priors",
     "save",
     "solvers",
+    "testing",
     "tune_on_validation",
 ]
 
-# Subpackages that need optional libraries are imported when they are used.
-_OPTIONAL = ("export", "plots")
+# Subpackages that are imported when they are used.
+_OPTIONAL = ("export", "plots", "testing")
 # Names that were at the top level in 0.2.0, by the subpackage that they belong to.
 _HOMES = {
     name: home

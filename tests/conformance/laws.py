@@ -191,23 +191,3 @@ def struck_after(n_calls, monkeypatch, error):
 
             patch.setattr(LocalRows, name, watched)
         yield seen
-
-
-def kernel_z_scores(prior, n_features, seed, sampling="iid", n_atoms=256, n_draws=200):
-    """(mean sampled kernel − closed form) / standard error, at several distances.
-
-    The error is estimated over independent draws, because atoms within one orthogonal or
-    quasi-random draw depend on each other.
-    """
-    rng = np.random.default_rng([seed, n_features])
-    points = rng.normal(size=(12, n_features)) * np.linspace(0.1, 1.5, 12)[:, None]
-    origin = np.zeros((1, n_features))
-    draws = np.array(
-        [
-            prior.sample(n_atoms, n_features, child, sampling).kernel(points, origin)[:, 0]
-            for child in rng.spawn(n_draws)
-        ]
-    )
-    error = draws.std(axis=0, ddof=1) / np.sqrt(n_draws)
-    # 1e-12: where all draws agree to rounding, the difference is rounding too.
-    return (draws.mean(axis=0) - prior.kernel(points, origin)[:, 0]) / (error + 1e-12)

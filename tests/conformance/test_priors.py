@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 from cases import PRIORS
-from laws import kernel_z_scores
 from scipy.special import gammaincinv
 from selection import long_except
 from sklearn.base import clone
 
 from bochner import Gaussian, Matern
 from bochner.measures.fourier import FourierMeasure
+from bochner.testing import check_prior, kernel_z_scores
 
 DIMENSIONS = long_except([1, 3, 6], 3)
 
@@ -36,11 +36,19 @@ def test_sampled_spectrum_is_the_kernels_fourier_transform(draw, n_features, see
         with pytest.raises(ValueError, match="cannot be sampled"):
             prior.sample(5, n_features, np.random.default_rng(seed), sampling)
         return
-    assert np.abs(kernel_z_scores(prior, n_features, seed, sampling)).max() < 5
+    rng = np.random.default_rng([seed, n_features])
+    assert np.abs(kernel_z_scores(prior, n_features, rng, sampling)).max() < 5
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_the_public_check_accepts_the_prior(name, seed):
+    check_prior(PRIORS[name](2), 2, rng=seed)
 
 
 class WrongMatern(Matern):
     """Independent Student-t coordinates: the mistake this suite must catch."""
+
+    _samplings = ("iid",)
 
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         spread = np.sqrt(self.nu / gammaincinv(self.nu, rng.random((n_atoms, n_features))))
@@ -48,10 +56,41 @@ class WrongMatern(Matern):
 
 
 def test_independent_student_coordinates_are_rejected_as_matern(seed):
-    assert (
-        np.abs(kernel_z_scores(WrongMatern(nu=1.5), 1, seed)).max() < 5
-    )  # right in one dimension, as its authors saw
-    assert np.abs(kernel_z_scores(WrongMatern(nu=1.5), 3, seed)).max() > 10
+    check_prior(WrongMatern(nu=1.5), 1, rng=seed)  # right in one dimension, as its authors saw
+    with pytest.raises(AssertionError, match=r"mean kernel of draws .* in 3 dimension"):
+        check_prior(WrongMatern(nu=1.5), 3, rng=seed)
+
+
+class WrongConstant(Gaussian):
+    """A closed form that decays too fast by 10 %."""
+
+    def _profile(self, squared_distances):
+        return np.exp(-0.55 * squared_distances)
+
+
+class WrongDensity(Gaussian):
+    def log_density(self, frequencies):
+        values, slopes = super().log_density(frequencies)
+        return values + 0.1, slopes
+
+
+class WrongSlopes(Gaussian):
+    def _slopes(self, squared_distances):
+        slope, bend = super()._slopes(squared_distances)
+        return slope, 1.1 * bend
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (WrongConstant(0.5), "mean kernel of draws"),
+        (WrongDensity(0.5), "`log_density` differs"),
+        (WrongSlopes(0.5), "`hessian` differs"),
+    ],
+)
+def test_wrong_formulas_are_found(prior, message, seed):
+    with pytest.raises(AssertionError, match=message):
+        check_prior(prior, 2, rng=seed)
 
 
 @pytest.mark.parametrize("n_features", DIMENSIONS)

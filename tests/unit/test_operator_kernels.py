@@ -30,6 +30,7 @@ from bochner import (
     graph_output_matrix,
     simplex_code,
 )
+from bochner.testing import check_operator_kernel
 
 SMOOTH_PRIORS = {
     "Gaussian": lambda d: Gaussian(gamma=0.4),
@@ -134,14 +135,17 @@ def test_sampled_measure_has_the_closed_form_as_its_mean(name, prior, n_features
             alpha=5.0
         )  # fourth moments of the frequencies, so that a z-score has a meaning
     kernel = OPERATOR_KERNELS[name](prior, n_features)
-    rng = np.random.default_rng([seed, n_features])
-    X, origin = rng.normal(size=(4, n_features)), np.zeros((1, n_features))
-    draws = np.array(
-        [kernel.sample(200, n_features, child).kernel(X, origin)[:, 0] for child in rng.spawn(150)]
-    )
-    error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
-    scores = (draws.mean(axis=0) - kernel.kernel(X, origin)[:, 0]) / (error + 1e-12)
-    assert np.abs(scores).max() < 5
+    check_operator_kernel(kernel, n_features, rng=seed)
+
+
+class WrongFactors(CurlFree):
+    def factors(self, frequencies):
+        return 1.05 * super().factors(frequencies)
+
+
+def test_wrong_factors_are_found():
+    with pytest.raises(AssertionError, match="`factors`, differs from the closed form"):
+        check_operator_kernel(WrongFactors(Gaussian(gamma=0.5)))
 
 
 @pytest.mark.parametrize("name", OPERATOR_KERNELS)

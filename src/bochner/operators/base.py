@@ -73,8 +73,10 @@ class OperatorKernel(NestedDefaults, ABC):
         """Return the operator-valued measure on the frequencies and weights of ``scalar``."""
         self.checked_prior()
         self.n_outputs(scalar.n_features)  # rejects dimensions that do not fit
-        frequencies = np.asarray(scalar.frequencies, dtype=np.float64)
-        return OperatorMeasure(scalar, self.factors(frequencies))
+        factors = self.factors(np.asarray(scalar.frequencies, dtype=np.float64))
+        if not self.decomposable:  # solvers treat a shared factor as decomposable
+            factors = np.broadcast_to(factors, (len(scalar), *factors.shape[1:]))
+        return OperatorMeasure(scalar, factors)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return K(x, z) in closed form, (n_samples, n_other_samples, n_outputs, n_outputs)."""

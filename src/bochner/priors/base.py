@@ -91,7 +91,7 @@ class SpectralPrior(BaseEstimator, ABC):
         if sampling not in self._samplings:
             raise ValueError(
                 f"{type(self).__name__} cannot be sampled with sampling={sampling!r}: its spectrum "
-                "is not radial, so rotated blocks would change it. Write "
+                "is not a radial law, so rotated blocks would change it. Write "
                 f"sampling={' or sampling='.join(map(repr, self._samplings))}."
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)

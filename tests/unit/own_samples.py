@@ -1,0 +1,53 @@
+"""Uses of a prior and of an operator-valued kernel: everything that supports those of the package."""
+
+import numpy as np
+import pytest
+
+from bochner import (
+    CustomKernel,
+    KernelMachine,
+    LandmarkFeatures,
+    OperatorKernelRidge,
+    OperatorRidge,
+    SpectralFeatures,
+    SpectralRidge,
+)
+from bochner.learners import JointDescent, MarginGame, PacBayes, PacBayesLangevin
+from bochner.operators import CurlFree, DivergenceFree
+
+X = np.random.default_rng(0).uniform(-2, 2, size=(60, 2))
+Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 1])])
+
+
+def use_prior_everywhere(prior):
+    assert SpectralRidge(SpectralFeatures(prior, random_state=0)).fit(X, Y).score(X, Y) > 0.9
+    machine = KernelMachine(prior).fit(X, Y)
+    moved = [machine.predict(X + [step, 0]) for step in (1e-5, -1e-5)]
+    slopes = machine.jacobian(X)[:, :, 0]
+    np.testing.assert_allclose(slopes, (moved[0] - moved[1]) / 2e-5, atol=1e-5)
+    for similarity in ("exact", "learned"):
+        landmarks = LandmarkFeatures(prior, n_landmarks=5, similarity=similarity, random_state=0)
+        assert landmarks.fit(X, X[:, 0] > 0).transform(X).shape == (60, 5)
+    for learner in (PacBayes(), PacBayesLangevin(prior=prior), MarginGame(), JointDescent()):
+        features = SpectralFeatures(
+            prior, learner, n_candidates=30, n_components=10, random_state=0
+        )
+        assert np.all(np.isfinite(features.fit(X, X[:, 0] > 0).transform(X)))
+    use_kernel_everywhere(CurlFree(prior))
+    use_kernel_everywhere(DivergenceFree(prior), np.column_stack([-X[:, 1], X[:, 0]]))
+    signature = CustomKernel(prior, signature=lambda d: np.exp(-(d**2).sum(1))[:, None, None])
+    assert signature.sample(50, 2, 0).n_outputs == 1
+    assert_exported(machine)
+
+
+def use_kernel_everywhere(kernel, targets=X):
+    for model in (OperatorRidge(kernel, random_state=0), OperatorKernelRidge(kernel)):
+        assert model.fit(X, targets).score(X, targets) > 0.9
+        assert_exported(model)
+
+
+def assert_exported(model):
+    pytest.importorskip("onnxruntime")
+    from bochner.export import to_onnx
+
+    to_onnx(model, X=X, dtype=np.float64)  # compares the graph with the model
