@@ -1,4 +1,4 @@
-"""Laws that every estimator in ``cases.py`` keeps; the quick tests check one of each kind."""
+"""Laws that every estimator in ``registry.py`` keeps; the quick tests check one of each kind."""
 
 import copy
 import functools
@@ -7,14 +7,11 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from cases import DEFAULTS, ESTIMATORS, KINDS
 from export_samples import assert_says_the_same, both_dtypes
 from laws import (
     N_ROWS,
     NEEDS_MERGED_ROWS,
-    NEEDS_ROWS_HERE,
     SEPARATE_COSTS,
-    STORAGES,
     Struck,
     answers,
     assert_same,
@@ -23,10 +20,10 @@ from laws import (
     on_cluster,
     parts_of,
     seeded,
-    stays_on_the_cluster,
     stored,
     struck_after,
 )
+from registry import DEFAULTS, ESTIMATORS, KINDS, REFUSED_ON_DASK, REGISTRY
 from selection import long_except
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
@@ -75,7 +72,7 @@ def reference(estimator):
 
 
 @every_estimator
-@pytest.mark.parametrize("storage", STORAGES[1:])
+@pytest.mark.parametrize("storage", ["blocks", "map", "sparse", "dask"])
 def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     X, y = data_for(estimator)
     model, expected = reference(estimator)
@@ -89,7 +86,7 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
         other = seeded(clone(estimator))
     if follows_rounding(estimator, storage):
         return
-    if storage == "dask" and isinstance(estimator, NEEDS_ROWS_HERE):
+    if storage == "dask" and type(estimator).__name__ in REFUSED_ON_DASK:
         with pytest.raises(TypeError, match="Dask"):
             other.fit(elsewhere, y)
         return
@@ -97,7 +94,13 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     assert_same(answers(other, X), expected, rtol=1e-6, atol=1e-7)
 
 
-@each([e for e in ESTIMATORS if stays_on_the_cluster(e)])
+@each(ESTIMATORS, [one for one in KINDS if isinstance(one, SpectralRidge)])
+def test_rows_of_files_change_nothing(estimator, tmp_path):
+    """``open_rows`` returns a memory map, whose rows the law above has for every estimator."""
+    test_where_rows_live_changes_nothing(estimator, "parquet", tmp_path)
+
+
+@each([one for one in ESTIMATORS if REGISTRY[type(one).__name__].exact_on_dask])
 def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
     """Targets there too, in other partitions than the rows; answers are lazy and scores are sums."""
     da = pytest.importorskip("dask.array")

@@ -218,7 +218,7 @@ def test_every_other_estimator_refuses_such_rows_by_name(name, here, never_copie
 
 
 @pytest.mark.parametrize(
-    "name", long_except(OTHERS, "GBRFF1Classifier", "KernelMachine", "SmoothScaler")
+    "name", long_except(OTHERS, "KernelMachine", "SmoothScaler")
 )
 def test_every_other_fitted_estimator_refuses_such_rows_by_name(name, here, never_copied):
     X, y = iris()
