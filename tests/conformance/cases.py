@@ -4,7 +4,6 @@ Estimators are listed in ``registry.py``.
 """
 
 import numpy as np
-from registry import DEFAULTS, ESTIMATORS, KINDS
 
 from bochner import (
     LBFGS,
@@ -45,8 +44,6 @@ from bochner.losses import (
     Quantile,
     Squared,
 )
-
-__all__ = ["DEFAULTS", "ESTIMATORS", "KINDS"]
 
 
 def mixture(n_features):

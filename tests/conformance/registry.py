@@ -376,7 +376,7 @@ REGISTRY = {
 
 
 def named(field):
-    """Return the estimators of a field of all entries by name, such as "LandmarkFeatures, exact"."""
+    """Return the estimators of a field of all entries by name, e.g. "LandmarkFeatures, exact"."""
     return {
         ", ".join(filter(None, (name, words))): case
         for name, entry in REGISTRY.items()

@@ -48,7 +48,7 @@ from bochner.export import to_onnx
 
 
 def each(estimators, quick=KINDS):
-    """Run a test for each estimator; for those that are not in ``quick`` in `make test-all` only."""
+    """Run a test for each estimator; those that are not in ``quick`` run in `make test-all`."""
     names = [str(estimator).replace("\n", "").replace(" ", "")[:90] for estimator in estimators]
     cases = long_except(estimators, *(one for one in estimators if one in quick))
     return pytest.mark.parametrize("estimator", cases, ids=names)
@@ -106,7 +106,7 @@ def test_rows_of_files_change_nothing(estimator, tmp_path):
 
 @each([one for one in ESTIMATORS if REGISTRY[type(one).__name__].exact_on_dask])
 def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
-    """Targets there too, in other partitions than the rows; answers are lazy and scores are sums."""
+    """Targets have other partitions than the rows; predictions are lazy and scores are sums."""
     da = pytest.importorskip("dask.array")
     X, y = data_for(estimator)
     rows, targets = on_cluster(X, y)
@@ -192,7 +192,7 @@ def test_weights_count_like_repeated_rows(estimator):
     [e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))]
 )
 def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
-    """The same where no rows are merged: what merging makes equal, a wrong formula would not tell."""
+    """Weights are repetitions without merged rows, which hide wrong formulas."""
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
     if isinstance(estimator, FourierBoostingRegressor):
         estimator = clone(estimator).set_params(
