@@ -191,7 +191,7 @@ def test_the_page_on_extending_runs_and_its_priors_are_bochner_pairs():
     priors = [names["TwoLengths"](0.7), names["Triangle"](1.3)]
     for prior in priors:
         for sampling in prior._samplings:
-            assert np.abs(kernel_z_scores(prior, 2, 0, sampling, n_draws=100)).max() < 5
+            assert np.abs(kernel_z_scores(prior, 2, 0, sampling, n_draws=50)).max() < 5
         X = np.random.default_rng(0).normal(size=(400, 2))
         for rule in (
             "scale",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import ESTIMATORS
+from registry import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = ROOT / "tools" / "golden.py"
@@ -141,7 +141,7 @@ def test_the_file_names_every_estimator_of_the_conformance_suite(tool):
     message = "Run `python tools/golden.py --write estimators/ onnx/` and commit tests/golden.json"
     assert wanted - stored == set(), f"{message}: these cases have no stored results."
     gone = {name for name in stored if name.startswith(("estimators/", "onnx/"))} - wanted
-    assert gone == set(), f"{message}: these cases are no longer in tests/conformance/cases.py."
+    assert gone == set(), f"{message}: these cases are no longer in tests/conformance."
     assert tool["STORED"].stat().st_size < 900_000
 
 

@@ -17,6 +17,7 @@ from golden import estimator_name
 from golden_models import model_cases
 from golden_tables import command_cases, tabular_cases, verdict_cases
 from laws import answers, data_for, seeded, stored
+from registry import ESTIMATORS
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
@@ -61,8 +62,8 @@ def all_cases() -> dict[str, Case]:
 
 
 def _estimators():
-    named = {estimator_name(estimator): estimator for estimator in registries.ESTIMATORS}
-    assert len(named) == len(registries.ESTIMATORS), "two estimators have the same repr"
+    named = {estimator_name(estimator): estimator for estimator in ESTIMATORS}
+    assert len(named) == len(ESTIMATORS), "two estimators have the same repr"
     return named
 
 

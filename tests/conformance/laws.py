@@ -5,34 +5,24 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from registry import REGISTRY
 from sklearn.base import is_classifier
-from sklearn.utils import get_tags
 
 from bochner import (
     AscentPeaks,
     CertifiedClassifier,
     JointDescent,
-    KernelMachine,
     LandmarkFeatures,
     LangevinPeaks,
     MarginGame,
-    OperatorKernelRidge,
-    OperatorRidge,
     OperatorRidgeClassifier,
     SpectralClassifier,
-    SpectralFeatures,
-    SpectralLogistic,
-    SpectralRegressor,
-    SpectralRidge,
     open_rows,
 )
-from bochner.boosting.booster import FourierBooster
 from bochner.data import LocalRows
 from bochner.tables.read import streaming
 
 N_ROWS = 90
-# Exact comparisons refuse rows on a cluster.
-NEEDS_ROWS_HERE = (OperatorKernelRidge,)
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out,
 # counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
@@ -45,31 +35,30 @@ NEEDS_MERGED_ROWS = (
     AscentPeaks,
     LangevinPeaks,
 )
-STORAGES = ("array", "blocks", "map", "sparse", "dask", "parquet")
 
 
 def data_for(estimator, n_rows=N_ROWS, n_features=3, seed=0):
-    """Rows on a grid of halves (so that sparse, float32 and float64 hold the same numbers) and a
-    target for the estimator.
+    """Return rows and a target for the estimator.
+
+    Rows lie on a grid of halves, so that sparse, float32 and float64 rows have the same values.
     """
     rng = np.random.default_rng(seed)
     X = np.round(2 * rng.normal(size=(n_rows, n_features))) / 2
     signal = np.sin(X[:, 0]) + X[:, 1] / 2
-    if isinstance(estimator, (OperatorRidge, OperatorKernelRidge)):
+    target = target_of(estimator)
+    if target == "outputs":
         return X, np.column_stack([signal, np.cos(X[:, 0])])
-    if wants_values(estimator):
+    if target == "values":
         return X, signal + 0.1 * rng.normal(size=n_rows)
     names = np.array(["low", "middle", "upper"])
     return X, names[np.searchsorted([-0.5, 0.5], signal)]
 
 
-def wants_values(estimator):
-    """Regressors, and features whose learner has a regression loss."""
+def target_of(estimator):
+    """Return the target of the registry; features whose learner has a squared loss need values."""
     learner = estimator.get_params(deep=False).get("learner")
-    return (
-        get_tags(estimator).estimator_type == "regressor"
-        or getattr(learner, "loss", "") == "squared"
-    )
+    squared = getattr(learner, "loss", "") == "squared"
+    return "values" if squared else REGISTRY[type(estimator).__name__].target
 
 
 def seeded(estimator):
@@ -128,26 +117,6 @@ def stored(X, storage, folder):
             patch.setattr(streaming, "_HELD_BYTES", 0)  # a memory map, however few the rows
             return open_rows(folder / "X.parquet")
     return X
-
-
-def stays_on_the_cluster(estimator):
-    """Whether a fit is made of sums, batches and looks, so that rows and targets of a cluster stay
-    there and the model is that of arrays.
-
-    The front door and the exact machine bring as few rows as those of the laws here; of more the
-    front door has tests of its own.
-    """
-    by_sums = (
-        LandmarkFeatures
-        | SpectralRidge
-        | OperatorRidge
-        | OperatorRidgeClassifier
-        | SpectralLogistic
-    )
-    brought = KernelMachine | SpectralClassifier | SpectralRegressor
-    if isinstance(estimator, by_sums | FourierBooster | CertifiedClassifier | brought):
-        return True
-    return isinstance(estimator, SpectralFeatures)
 
 
 def on_cluster(X, y):

@@ -1,5 +1,6 @@
-"""Every public estimator on a cluster of two processes: NumPy's model, lazily asked, and a worker's
-death changes nothing.
+"""Every public estimator on a Dask cluster of two processes gives the model of arrays.
+
+Predictions are lazy, and a killed worker changes nothing.
 """
 
 import os
@@ -9,8 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from cluster_cases import FITTED_HERE, FITTED_THERE, IN_MEMORY, NOT_OF_ROWS, TWO, VALUES, N, X
 from laws import answers, assert_same, seeded
+from registry import FITTED_ON_DASK, REFUSED_ON_DASK, REGISTRY
 from selection import long_except
 from sklearn.base import BaseEstimator, clone, is_classifier
 
@@ -24,11 +25,24 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.*Sending large graph", "ignore:X does not have valid feature names"
 )
 
+N = 4100  # more than the rows that are compared in pairs in memory
+_RNG = np.random.default_rng(0)
+X = _RNG.normal(size=(N, 4))
+VALUES = np.sin(X[:, 0]) + X[:, 1] / 2
+TWO = VALUES > 0.2
+TARGETS = {
+    "values": VALUES,
+    "two": TWO,
+    "labels": np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], VALUES)],
+    "outputs": np.column_stack([VALUES, np.cos(X[:, 0])]),
+}
 KINDS = {
-    f"{name}, {kind}": case for name, kinds in FITTED_THERE.items() for kind, case in kinds.items()
+    f"{name}, {kind}": (estimator, TARGETS[target])
+    for name, kinds in FITTED_ON_DASK.items()
+    for kind, (estimator, target) in kinds.items()
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
-every_estimator = pytest.mark.parametrize("name", FITTED_THERE)
+every_estimator = pytest.mark.parametrize("name", FITTED_ON_DASK)
 
 
 def public(kind):
@@ -37,14 +51,17 @@ def public(kind):
     return {one for one in found if isinstance(one, type) and issubclass(one, kind)}
 
 
-def test_every_public_estimator_and_learner_is_in_the_table():
+def test_every_public_estimator_and_learner_is_registered():
     estimators = {one.__name__ for one in public(BaseEstimator) if hasattr(one, "fit")}
-    assert estimators == {*FITTED_THERE, *FITTED_HERE, *IN_MEMORY, *NOT_OF_ROWS}
-    for name, kinds in FITTED_THERE.items():
-        assert {type(estimator).__name__ for estimator, _ in kinds.values()} == {name}
-    listed = {type(estimator.get_params().get("learner")) for estimator, _ in KINDS.values()}
+    assert estimators == set(REGISTRY)
+    for name, entry in REGISTRY.items():
+        fits = [one for one, _ in FITTED_ON_DASK.get(name, {}).values()]
+        listed = [*entry.kinds, *entry.settings, *entry.small.values(), *entry.iterative.values()]
+        assert {type(one).__name__ for one in [*fits, *listed]} <= {name}
+        assert fits or name in REFUSED_ON_DASK or not entry.target
+    learners = {type(estimator.get_params().get("learner")) for estimator, _ in KINDS.values()}
     abstract = {one for one in public(Learner) if one.__abstractmethods__}
-    assert public(Learner) - abstract <= listed
+    assert public(Learner) - abstract <= learners
 
 
 def there(values, size=300):
@@ -136,11 +153,14 @@ def test_a_worker_killed_during_a_fit_changes_nothing(kind):
 # --- what is fitted in memory ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FITTED_HERE)
-def test_what_is_fitted_here_says_so_and_predicts_there(name):
-    estimator, y, sentence = FITTED_HERE[name]
+PREDICTORS = [name for name in REFUSED_ON_DASK if hasattr(getattr(bochner, name), "predict")]
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_estimators_fitted_in_memory_predict_on_dask(name):
+    estimator, y = getattr(bochner, name)(), TARGETS[REGISTRY[name].target]
     model = seeded(clone(estimator))
-    with pytest.raises(TypeError, match=sentence):
+    with pytest.raises(TypeError, match=REFUSED_ON_DASK[name]):
         model.fit(there(X), there(y))
     model.fit(X[:200], y[:200])
     said = {method: getattr(model, method)(there(X)) for method in answers(model, X)}
@@ -149,9 +169,9 @@ def test_what_is_fitted_here_says_so_and_predicts_there(name):
     assert model.score(there(X), there(y)) == pytest.approx(model.score(X, y), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", IN_MEMORY)
+@pytest.mark.parametrize("name", [name for name in REFUSED_ON_DASK if name not in PREDICTORS])
 def test_preparations_are_of_rows_in_memory(name):
-    estimator, sentence = IN_MEMORY[name]
+    estimator, sentence = getattr(bochner, name)(), REFUSED_ON_DASK[name]
     with pytest.raises(TypeError, match=sentence):
         clone(estimator).fit(there(X))
     with pytest.raises(TypeError, match=sentence):
@@ -161,9 +181,9 @@ def test_preparations_are_of_rows_in_memory(name):
 # --- bad and odd inputs ---------------------------------------------------------------------------
 
 
-def first_case(name):
-    estimator, y = next(reversed(FITTED_THERE[name].values()))
-    return seeded(clone(estimator)), y
+def last_case(name):
+    estimator, target = next(reversed(FITTED_ON_DASK[name].values()))
+    return seeded(clone(estimator)), TARGETS[target]
 
 
 def sentence_of(fit):
@@ -190,10 +210,10 @@ READERS = (
 
 
 @pytest.mark.usefixtures("in_this_thread")
-@pytest.mark.parametrize("name", long_except(FITTED_THERE, *READERS))
+@pytest.mark.parametrize("name", long_except(FITTED_ON_DASK, *READERS))
 def test_bad_inputs_of_a_cluster_are_refused_as_those_of_arrays(name):
     """The same kind of error, and the same words up to where the bad number is."""
-    estimator, y = first_case(name)
+    estimator, y = last_case(name)
     spoilt = X.copy()
     spoilt[900, 2] = np.inf if name in ("SpectralClassifier", "SpectralRegressor") else np.nan
     bad = [(spoilt, y), (X, y[:-1]), (X[:, 0], y)]
@@ -213,10 +233,10 @@ QUICK = ("SpectralLogistic", "OperatorRidgeClassifier", "FourierBoostingClassifi
 
 
 @pytest.mark.usefixtures("in_this_thread")
-@pytest.mark.parametrize("name", long_except(FITTED_THERE, *QUICK))
+@pytest.mark.parametrize("name", long_except(FITTED_ON_DASK, *QUICK))
 def test_labels_that_some_partitions_never_see(name):
     """Rows in the order of their labels: most partitions know one of them."""
-    estimator, y = first_case(name)
+    estimator, y = last_case(name)
     order = np.argsort(y if y.ndim == 1 else y[:, 0], kind="stable")
     expected = answers(clone(estimator).fit(X[order], y[order]), X)
     model = clone(estimator).fit(there(X[order]), there(y[order], 200))
@@ -260,7 +280,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.filterwarnings("ignore")
 def test_every_form_of_rows_gives_the_model_of_arrays(name, form):
-    estimator, y = first_case(name)
+    estimator, y = last_case(name)
     expected = answers(clone(estimator).fit(X, y), X)
     rows, target = FORMS[form](X, y)
     model = clone(estimator).fit(rows, target)

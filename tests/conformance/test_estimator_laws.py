@@ -1,4 +1,4 @@
-"""Laws that every estimator in ``cases.py`` keeps; the quick tests check one of each kind."""
+"""Laws that every estimator in ``registry.py`` keeps; the quick tests check one of each kind."""
 
 import copy
 import functools
@@ -7,14 +7,11 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from cases import DEFAULTS, ESTIMATORS, KINDS
 from export_samples import assert_says_the_same, both_dtypes
 from laws import (
     N_ROWS,
     NEEDS_MERGED_ROWS,
-    NEEDS_ROWS_HERE,
     SEPARATE_COSTS,
-    STORAGES,
     Struck,
     answers,
     assert_same,
@@ -23,10 +20,10 @@ from laws import (
     on_cluster,
     parts_of,
     seeded,
-    stays_on_the_cluster,
     stored,
     struck_after,
 )
+from registry import DEFAULTS, ESTIMATORS, KINDS, REFUSED_ON_DASK, REGISTRY
 from selection import long_except
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
@@ -40,6 +37,7 @@ from bochner import (
     FourierBoostingRegressor,
     GBRFF1Classifier,
     GBRFF2Classifier,
+    OperatorClassifier,
     SpectralFeatures,
     SpectralLogistic,
     SpectralRegressor,
@@ -50,13 +48,16 @@ from bochner.export import to_onnx
 
 
 def each(estimators, quick=KINDS):
-    """Run a test for each estimator; for those that are not in ``quick`` in `make test-all` only."""
+    """Run a test for each estimator; those that are not in ``quick`` run in `make test-all`."""
     names = [str(estimator).replace("\n", "").replace(" ", "")[:90] for estimator in estimators]
     cases = long_except(estimators, *(one for one in estimators if one in quick))
     return pytest.mark.parametrize("estimator", cases, ids=names)
 
 
 every_estimator = each(ESTIMATORS)
+# GBRFF2Classifier and SpectralLogistic share the code of these with them, and take less time.
+SLOWER = (GBRFF1Classifier, OperatorClassifier)
+FASTER = [one for one in KINDS if not isinstance(one, SLOWER)]
 FEW = (SpectralFeatures, SpectralRidge, SpectralLogistic, SpectralRegressor)
 every_default = each(DEFAULTS, [one for one in DEFAULTS if isinstance(one, FEW)])
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -74,8 +75,8 @@ def reference(estimator):
     return model, answers(model, X)
 
 
-@every_estimator
-@pytest.mark.parametrize("storage", STORAGES[1:])
+@each(ESTIMATORS, FASTER)
+@pytest.mark.parametrize("storage", ["blocks", "map", "sparse", "dask"])
 def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     X, y = data_for(estimator)
     model, expected = reference(estimator)
@@ -89,7 +90,7 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
         other = seeded(clone(estimator))
     if follows_rounding(estimator, storage):
         return
-    if storage == "dask" and isinstance(estimator, NEEDS_ROWS_HERE):
+    if storage == "dask" and type(estimator).__name__ in REFUSED_ON_DASK:
         with pytest.raises(TypeError, match="Dask"):
             other.fit(elsewhere, y)
         return
@@ -97,9 +98,15 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     assert_same(answers(other, X), expected, rtol=1e-6, atol=1e-7)
 
 
-@each([e for e in ESTIMATORS if stays_on_the_cluster(e)])
+@each(ESTIMATORS, [one for one in KINDS if isinstance(one, SpectralRidge)])
+def test_rows_of_files_change_nothing(estimator, tmp_path):
+    """``open_rows`` returns a memory map, whose rows the law above has for every estimator."""
+    test_where_rows_live_changes_nothing(estimator, "parquet", tmp_path)
+
+
+@each([one for one in ESTIMATORS if REGISTRY[type(one).__name__].exact_on_dask])
 def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
-    """Targets there too, in other partitions than the rows; answers are lazy and scores are sums."""
+    """Targets have other partitions than the rows; predictions are lazy and scores are sums."""
     da = pytest.importorskip("dask.array")
     X, y = data_for(estimator)
     rows, targets = on_cluster(X, y)
@@ -142,7 +149,7 @@ def test_a_model_survives_being_stored(estimator, way, tmp_path):
         np.testing.assert_array_equal(value, expected[name])
 
 
-@every_estimator
+@each(ESTIMATORS, FASTER)
 @pytest.mark.parametrize(
     "error",
     [pytest.param(Struck("outside"), marks=pytest.mark.long), KeyboardInterrupt()],
@@ -185,7 +192,7 @@ def test_weights_count_like_repeated_rows(estimator):
     [e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))]
 )
 def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
-    """The same where no rows are merged: what merging makes equal, a wrong formula would not tell."""
+    """Weights are repetitions without merged rows, which hide wrong formulas."""
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
     if isinstance(estimator, FourierBoostingRegressor):
         estimator = clone(estimator).set_params(
@@ -234,7 +241,7 @@ def test_one_number_is_the_weight_of_every_row(estimator):
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator)]
 
 
-@each(CLASSIFIERS)
+@each(CLASSIFIERS, FASTER)
 def test_class_weights_are_weights_of_rows(estimator):
     X, y = data_for(estimator)
     counts = np.random.default_rng(5).integers(1, 3, size=len(X)).astype(float)

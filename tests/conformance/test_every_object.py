@@ -8,7 +8,6 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 from cases import (
-    ESTIMATORS,
     EXPANSIONS,
     LEARNERS,
     LOSSES,
@@ -18,6 +17,7 @@ from cases import (
     SEARCHING,
     SOLVERS,
 )
+from registry import ESTIMATORS
 from sklearn.base import BaseEstimator, clone
 
 from bochner import EarlyStopping, Evidence, Gaussian, HarmonicChain, JointEpochs, WaveSearch

@@ -46,13 +46,13 @@ def cases(learners):
 
 
 # All kinds of targets for one learner, and one kind for the others, are among the quick tests.
-QUICK_CASES = long_except(
-    cases(LEARNERS),
-    *(case for case in cases(LEARNERS) if "PacBayes" in case or "three classes" in case),
-)
+QUICK = [case for case in cases(LEARNERS) if "PacBayes" in case or "three classes" in case]
+QUICK_CASES = long_except(cases(LEARNERS), *QUICK)
+# Quick tests of the margin game on blocks, files and Dask are in unit/test_batches.py.
+QUICK_SUMS = long_except(cases(LEARNERS), *(one for one in QUICK if "MarginGame" not in one[0]))
 
 
-@pytest.mark.parametrize("case", QUICK_CASES, ids=" of ".join)
+@pytest.mark.parametrize("case", QUICK_SUMS, ids=" of ".join)
 def test_rows_may_live_anywhere(case, tmp_path):
     name, kind = case
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")

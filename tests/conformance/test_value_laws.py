@@ -1,4 +1,4 @@
-"""Laws of values: every measure is a kernel, every expansion is a function, wherever the rows are."""
+"""Laws of values: every measure is a kernel, every expansion is a function of any rows."""
 
 import pickle
 from dataclasses import replace

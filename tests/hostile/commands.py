@@ -86,11 +86,11 @@ class Arena:
     by one.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, targets=TARGETS):
         self.folder, self.clean = folder, folder / "clean"
         self.clean.mkdir()
         self.predicted = {}
-        for target in TARGETS:
+        for target in targets:
             self.file(target, "csv").write_bytes(as_text(clean_table(target)))
             for ran in (
                 run(

@@ -1,5 +1,6 @@
-"""Interruptions at random moments: a fit that is struck ends at once, and leaves the old model, or
-none, and the threads as they were.
+"""Interruptions at random moments.
+
+An interrupted fit ends at once and leaves the previous model, or none, and the number of threads.
 """
 
 import signal
@@ -13,64 +14,9 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info
 
-from bochner import (
-    ConjugateGradient,
-    Evidence,
-    FourierBoostingClassifier,
-    FourierBoostingRegressor,
-    GBRFF1Classifier,
-    GBRFF2Classifier,
-    JointDescent,
-    JointEpochs,
-    KernelMachine,
-    LandmarkFeatures,
-    MarginGame,
-    OperatorRidge,
-    OptimalAlignment,
-    PacBayes,
-    SpectralClassifier,
-    SpectralFeatures,
-    SpectralRegressor,
-    SpectralRidge,
-    StochasticGradient,
-)
 from bochner._loops.threads import thread_count
 
 from .verdicts import answers
-
-_QUICK = Evidence(n_rows=60, n_iterations=2)
-
-ITERATIVE = {
-    "SpectralClassifier": SpectralClassifier(evidence=_QUICK, random_state=0),
-    "SpectralRegressor": SpectralRegressor(evidence=_QUICK, random_state=0),
-    "KernelMachine": KernelMachine(solver="cg", alpha=[0.1, 1.0], random_state=0),
-    "SpectralRidge": SpectralRidge(
-        SpectralFeatures(learner=PacBayes(), n_components=50), alpha=[0.1, 1.0], random_state=0
-    ),
-    "OperatorRidge, ConjugateGradient": OperatorRidge(
-        n_components=50, solver=ConjugateGradient(), random_state=0
-    ),
-    "OperatorRidge, StochasticGradient": OperatorRidge(
-        n_components=50, solver=StochasticGradient(n_epochs=10), random_state=0
-    ),
-    "FourierBoostingClassifier": FourierBoostingClassifier(
-        n_rounds=20, epochs=JointEpochs(3), random_state=0
-    ),
-    "FourierBoostingRegressor": FourierBoostingRegressor(
-        n_rounds=20, epochs=JointEpochs(3), random_state=0
-    ),
-    "GBRFF1Classifier": GBRFF1Classifier(n_rounds=10, random_state=0),
-    "GBRFF2Classifier": GBRFF2Classifier(n_rounds=10, random_state=0),
-    "SpectralFeatures, MarginGame": SpectralFeatures(
-        learner=MarginGame(n_rounds=5), n_components=10, random_state=0
-    ),
-    "SpectralFeatures, JointDescent": SpectralFeatures(
-        learner=JointDescent(n_epochs=10), n_components=20, random_state=0
-    ),
-    "LandmarkFeatures": LandmarkFeatures(
-        learner=OptimalAlignment(), n_landmarks=20, random_state=0
-    ),
-}
 
 
 def data_for(estimator, n_rows=300):

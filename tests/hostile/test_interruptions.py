@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from tests.hostile.interruptions import ITERATIVE, interruptions
+from tests.conformance.registry import ITERATIVE
+from tests.hostile.interruptions import interruptions
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="needs timers that send signals"

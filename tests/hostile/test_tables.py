@@ -63,6 +63,13 @@ def arena(tmp_path_factory):
         yield Arena(tmp_path_factory.mktemp("arena"))
 
 
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory):
+    """Return an arena with one of the two models."""
+    with without_heavy_rivals():
+        yield Arena(tmp_path_factory.mktemp("prices"), ["price"])
+
+
 @pytest.mark.long
 def test_the_arena_sees_other_numbers_and_refusals(arena):
     frame = clean_table("price")
@@ -114,11 +121,11 @@ def test_long_texts_are_looked_through_quickly():
     assert time.process_time() - begun < 2
 
 
-def test_objects_where_numbers_were_are_refused(arena, tmp_path):
+def test_objects_where_numbers_were_are_refused(prices, tmp_path):
     frame = clean_table("price").astype({"rooms": object})
     frame.at[3, "rooms"] = {"a": 1}
     (tmp_path / "table.jsonl").write_text(frame.to_json(orient="records", lines=True))
-    ran = run("predict", str(arena.file("price", "skops")), str(tmp_path / "table.jsonl"))
+    ran = run("predict", str(prices.file("price", "skops")), str(tmp_path / "table.jsonl"))
     assert ran.code == 2
     assert ran.error.strip() == (
         "bochner: Column 'rooms' holds lists or objects of their own; write one number or text in "
@@ -137,11 +144,11 @@ def test_targets_whose_squares_overflow_are_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena):
+def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(prices):
     from bochner import load
     from bochner.tables.evaluate.metrics import Truth
 
-    model, frame = load(arena.file("price", "skops")), clean_table("price")
+    model, frame = load(prices.file("price", "skops")), clean_table("price")
     levels = ["plain", "süß"]
     some = frame[frame["café"].isin(levels)]
     found = column_effects(
@@ -151,12 +158,12 @@ def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena)
     assert sorted(curve["x"]) == levels
 
 
-def test_labels_that_end_in_a_nul_are_refused(arena):
+def test_labels_that_end_in_a_nul_are_refused(prices):
     """NumPy drops it, and no row would be of the class."""
-    frame, table = clean_table("label"), arena.folder / "nul.parquet"
+    frame, table = clean_table("label"), prices.folder / "nul.parquet"
     frame.assign(
         label=["a\0" if value == frame["label"].iloc[0] else "b" for value in frame["label"]]
     ).to_parquet(table)
-    ran = run("fit", str(table), "--target", "label", "--out", str(arena.folder / "nul.skops"))
+    ran = run("fit", str(table), "--target", "label", "--out", str(prices.folder / "nul.skops"))
     assert ran.code == 2
     assert "ends in a NUL character" in ran.error

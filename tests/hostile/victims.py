@@ -1,75 +1,13 @@
-"""Every public estimator, small enough to be attacked thousands of times."""
+"""Small estimators of the registry that can be fitted thousands of times, and data for them."""
 
 import numpy as np
 from sklearn.base import is_regressor
 
-from bochner import (
-    CertifiedClassifier,
-    Evidence,
-    FourierBoostingClassifier,
-    FourierBoostingRegressor,
-    GBRFF1Classifier,
-    GBRFF2Classifier,
-    JointDescent,
-    JointEpochs,
-    KernelMachine,
-    LandmarkFeatures,
-    MarginGame,
-    OperatorKernelRidge,
-    OperatorRidge,
-    OperatorRidgeClassifier,
-    OptimalAlignment,
-    PacBayes,
-    SmoothScaler,
-    SpectralClassifier,
-    SpectralFeatures,
-    SpectralLogistic,
-    SpectralRegressor,
-    SpectralRidge,
-    TableInputs,
-)
+from tests.conformance.registry import SMALL as VICTIMS
+
+__all__ = ["VICTIMS", "data_for"]
 
 N_ROWS, N_FEATURES = 60, 3
-_QUICK = Evidence(n_rows=60, n_iterations=3)
-
-VICTIMS = {
-    "SpectralClassifier": SpectralClassifier(evidence=_QUICK, random_state=0),
-    "SpectralRegressor": SpectralRegressor(evidence=_QUICK, random_state=0),
-    "KernelMachine": KernelMachine(random_state=0),
-    "SpectralRidge": SpectralRidge(SpectralFeatures(n_components=8, random_state=0)),
-    "SpectralLogistic": SpectralLogistic(SpectralFeatures(n_components=8, random_state=0)),
-    "OperatorRidge": OperatorRidge(n_components=8, random_state=0),
-    "OperatorRidgeClassifier": OperatorRidgeClassifier(n_components=8, random_state=0),
-    "OperatorKernelRidge": OperatorKernelRidge(),
-    "FourierBoostingClassifier": FourierBoostingClassifier(
-        n_rounds=4, epochs=JointEpochs(2), random_state=0
-    ),
-    "FourierBoostingRegressor": FourierBoostingRegressor(
-        n_rounds=4, epochs=JointEpochs(2), random_state=0
-    ),
-    "GBRFF1Classifier": GBRFF1Classifier(n_rounds=3, n_components=4, random_state=0),
-    "GBRFF2Classifier": GBRFF2Classifier(n_rounds=3, random_state=0),
-    "CertifiedClassifier": CertifiedClassifier(SpectralFeatures(n_components=8), random_state=0),
-    "SpectralFeatures": SpectralFeatures(n_components=8, random_state=0),
-    "SpectralFeatures, PacBayes": SpectralFeatures(
-        learner=PacBayes(), n_components=8, random_state=0
-    ),
-    "SpectralFeatures, OptimalAlignment": SpectralFeatures(
-        learner=OptimalAlignment(), n_components=8, random_state=0
-    ),
-    "SpectralFeatures, MarginGame": SpectralFeatures(
-        learner=MarginGame(n_rounds=2), n_components=8, random_state=0
-    ),
-    "SpectralFeatures, JointDescent": SpectralFeatures(
-        learner=JointDescent(n_epochs=2), n_components=8, random_state=0
-    ),
-    "LandmarkFeatures": LandmarkFeatures(n_landmarks=5, n_components=8, random_state=0),
-    "LandmarkFeatures, OptimalAlignment": LandmarkFeatures(
-        learner=OptimalAlignment(), n_landmarks=5, n_components=8, random_state=0
-    ),
-    "SmoothScaler": SmoothScaler(),
-    "TableInputs": TableInputs(),
-}
 
 
 def data_for(estimator, seed=0):

@@ -241,7 +241,6 @@ GAMES = {
         [f"{name} on {place}" for name in GAMES for place in PLACES],
         "hinge on dask",
         "squared hinge on map",
-        "alternating on map",
         "candidates on map",
     ),
 )

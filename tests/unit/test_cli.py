@@ -447,7 +447,10 @@ def verdict(results):
 """
 
 
-def test_an_experiment_of_ones_own_is_a_file(capsys, tmp_path):
+@pytest.mark.parametrize("workers", ["in process", pytest.param("spawned", marks=pytest.mark.long)])
+def test_an_experiment_of_ones_own_is_a_file(workers, capsys, tmp_path, request):
+    if workers == "in process":
+        request.getfixturevalue("workers_in_process")
     own, out = tmp_path / "own.py", tmp_path / "out"
     own.write_text(OWN)
     (tmp_path / "beside.py").write_text('CLAIM = "Squares are squares."')

@@ -359,37 +359,30 @@ def test_several_outputs_and_missing_numbers():
 
 
 @functools.cache
-def fits_beyond_exact_rows():
+def fit_beyond_exact_rows(cls):
     rows, y = regression(260)
-    labels = np.digitize(y, [-0.5, 0.5])
-    return (
-        (
-            SpectralClassifier(evidence=QUICK, max_exact_rows=200, random_state=0).fit(
-                rows, labels
-            ),
-            "probabilities",
-        ),
-        (
-            SpectralRegressor(evidence=QUICK, max_exact_rows=200, random_state=0).fit(rows, y),
-            "prediction",
-        ),
-    )
+    target = np.digitize(y, [-0.5, 0.5]) if cls is SpectralClassifier else y
+    return cls(evidence=QUICK, max_exact_rows=200, random_state=0).fit(rows, target)
 
 
 @pytest.mark.parametrize("dtype", long_except([np.float32, np.float64], np.float64))
-def test_waves_and_float32_members_of_many_rows(dtype):
+@pytest.mark.parametrize(
+    "cls", long_except([SpectralClassifier, SpectralRegressor], SpectralRegressor)
+)
+def test_waves_and_float32_members_of_many_rows(cls, dtype):
     """Members whose own sums are float32 agree as far as these are precise."""
     rows, _ = regression(260)
-    for model, said in fits_beyond_exact_rows():
-        assert {type(member).__name__ for member in model.blend_.members} == {
-            "KernelExpansion",
-            "WaveMember",
-        }
-        found = run(to_onnx(model, X=rows, dtype=dtype), rows, dtype)[said]
-        expected = (
-            model.predict_proba(rows) if said == "probabilities" else model.predict(rows)[:, None]
-        )
-        np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    model = fit_beyond_exact_rows(cls)
+    assert {type(member).__name__ for member in model.blend_.members} == {
+        "KernelExpansion",
+        "WaveMember",
+    }
+    outputs = run(to_onnx(model, X=rows, dtype=dtype), rows, dtype)
+    if cls is SpectralClassifier:
+        found, expected = outputs["probabilities"], model.predict_proba(rows)
+    else:
+        found, expected = outputs["prediction"], model.predict(rows)[:, None]
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
     assert TOLERANCES[dtype] < 1e-3
 
 

@@ -8,6 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from selection import long_except
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -120,7 +121,7 @@ def test_parquet_files_have_the_columns_of_load_table(n_rows, tmp_path):
     np.testing.assert_array_equal(open_rows(tmp_path / "t.parquet", ["a.1"]), np.ones((n_rows, 1)))
 
 
-@every_kind
+@pytest.mark.parametrize("kind", long_except(KINDS, "csv"))
 def test_models_are_those_of_memory(kind, tmp_path):
     X = numbers()
     y = np.where(np.sin(2 * X[:, 0]) > X[:, 1], "in", "out")

@@ -125,7 +125,7 @@ def test_predictions_are_those_of_float64(model, weighted, monkeypatch):
         assert_near(found, wanted, X)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", long_except(range(3), 0))
 def test_the_hardest_systems_of_tiles_still_agree(seed, monkeypatch):
     """The smallest ridge for which tiles are kept: near the condition up to which they are."""
     X, y = data(3, seed)

@@ -168,10 +168,8 @@ def check_equal_to_the_front_door(frame, read, seed=3):
 
 
 @pytest.mark.skipif("BOCHNER_TABLES" not in os.environ, reason="needs a folder of tables")
-@pytest.mark.parametrize(
-    "name",
-    ["ecoli", *(pytest.param(n, marks=pytest.mark.long) for n in ("tictactoe", "medical_cost"))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["ecoli", "tictactoe", "medical_cost"])
 def test_a_table_from_a_file_is_fitted_as_the_front_door_fits_it(name, tmp_path):
     check_equal_to_the_front_door(*written_as_csv(name, tmp_path))
 

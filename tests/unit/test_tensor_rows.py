@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from cases import DEFAULTS
+from registry import DEFAULTS
 from selection import long_except
 from sklearn import config_context
 from sklearn.base import clone
@@ -217,9 +217,7 @@ def test_every_other_estimator_refuses_such_rows_by_name(name, here, never_copie
         clone(OTHERS[name]).fit(here(X), y == 1)
 
 
-@pytest.mark.parametrize(
-    "name", long_except(OTHERS, "GBRFF1Classifier", "KernelMachine", "SmoothScaler")
-)
+@pytest.mark.parametrize("name", long_except(OTHERS, "KernelMachine", "SmoothScaler"))
 def test_every_other_fitted_estimator_refuses_such_rows_by_name(name, here, never_copied):
     X, y = iris()
     fitted = clone(OTHERS[name]).fit(X, y == 1)

@@ -27,6 +27,15 @@ def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.
         raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
     if not np.isfinite(np.sum(array)) and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got NaN or infinity.")
+    return read_only(array)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to.
+
+    Loops that only read an array get such a view: numba compiles a loop once for arrays that can be
+    written to and once for others, such as memory maps and frozen values.
+    """
     view = array.view()
     view.flags.writeable = False
     return view

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .arrays import read_only
 from .blocks import Projector, atoms_at_once
 
 
@@ -21,7 +22,7 @@ def landmark_block(frequencies, phases, weights, X, out):
     half_turns = (phases * (1 / np.pi)).astype(projector.dtype)
     for rows, atoms, tile in projector.tiles():
         some = slice(atoms.start // n_atoms, atoms.stop // n_atoms)
-        own_weights = np.ascontiguousarray(weights[:, some], dtype=projector.dtype)
+        own_weights = read_only(np.ascontiguousarray(weights[:, some], projector.dtype))
         part = np.empty((len(tile), len(weights), some.stop - some.start), projector.dtype)
         landmark_kernels.landmark_similarities(tile, half_turns[some], own_weights, part)
         for variant in range(len(weights)):

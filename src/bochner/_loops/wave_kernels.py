@@ -8,7 +8,7 @@ left to matrix products.
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import working_dtype
+from .arrays import read_only, working_dtype
 from .blocks import TILE, fourier_sums_block, tiles
 from .boosting_kernels import _exp
 from .compiling import compiled
@@ -219,7 +219,7 @@ def few_fourier_sums(frequencies, X, signal):
     rows = np.ascontiguousarray(X, dtype=dtype)
     sums = np.zeros((signal.shape[1], 2, len(frequencies)))
     directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
-    _tiled_sums(rows, directions, np.ascontiguousarray(signal, dtype=dtype), sums)
+    _tiled_sums(read_only(rows), directions, np.ascontiguousarray(signal, dtype=dtype), sums)
     return sums
 
 
@@ -263,7 +263,8 @@ def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=N
         # One compiled call: threads would wait for each other in Python between several calls.
         shifts, signed = (phases[:, 0] / np.pi).astype(dtype), amplitudes[:, 0].astype(dtype)
         linear = np.zeros(rows.shape[1], dtype) if slopes is None else slopes[:, 0].astype(dtype)
-        wave_scores(rows, directions, shifts, signed, linear, dtype(intercept[0]), result[:, 0])
+        bias, scores = dtype(intercept[0]), result[:, 0]
+        wave_scores(read_only(rows), directions, shifts, signed, linear, bias, scores)
         return result
     result[...] = intercept
     if slopes is not None:
