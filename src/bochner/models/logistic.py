@@ -22,7 +22,8 @@ from ..measures.fourier import FourierMeasure
 from ..solvers.base import feature_block
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant, without_constant
 from .operator import probabilities_of_scores
-from .ridge.spectral import feature_block_size, feature_source
+from .ridge.model import feature_block_size
+from .ridge.spectral import feature_source
 
 
 @ExpansionModel.register
@@ -75,6 +76,7 @@ class SpectralLogistic(Classifier, Estimator):
     """
 
     _defaults: ClassVar = {"features": SpectralFeatures()}
+    _row_block_size = feature_block_size
 
     features: Any = None
     _: KW_ONLY
@@ -91,9 +93,6 @@ class SpectralLogistic(Classifier, Estimator):
         check_flag(self.fit_intercept, "fit_intercept")
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
-
-    def _row_block_size(self):
-        return feature_block_size(self._component("features"))
 
     def _fit(self, data: TrainingData) -> None:
         rows, labels, weights = data.rows, data.target, data.weights

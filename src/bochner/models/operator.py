@@ -37,6 +37,7 @@ from ..losses import (
 from ..operators import OperatorKernel, OperatorMeasure
 from ..solvers.convex import ConvexProblem, minimize_convex
 from .ridge import fields
+from .ridge.model import feature_block_size
 from .ridge.operator import check_operator_parameters, operator_defaults, operator_source
 
 
@@ -57,6 +58,7 @@ class OperatorModel(Estimator):
     random_state: Any = None
 
     _defaults = property(operator_defaults)
+    _row_block_size = feature_block_size
     _losses: ClassVar[tuple[type, ...]]
 
     @abstractmethod
@@ -78,9 +80,6 @@ class OperatorModel(Estimator):
         check_flag(self.fit_intercept, "fit_intercept")
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
-
-    def _row_block_size(self):
-        return self._component("features").block_size
 
     def _fit(self, data: TrainingData) -> None:
         loss, targets, unit = self._loss_and_targets(data)

@@ -20,6 +20,7 @@ from ...expansions.waves import Expansion, ExpansionModel
 from ...features.spectral import SpectralFeatures
 from ...operators import OperatorKernel
 from ...solvers import Solver
+from .model import feature_block_size
 from .operator import OperatorRidge, operator_defaults
 
 # Limits of the search for the temperature, and its largest number of steps.
@@ -91,12 +92,10 @@ class OperatorRidgeClassifier(Classifier, Estimator):
     class_weight: Any = None
 
     _defaults = property(operator_defaults)
+    _row_block_size = feature_block_size
 
     def _check_parameters(self):
         self._unfitted_ridge()._check_parameters()
-
-    def _row_block_size(self):
-        return self._component("features").block_size
 
     def _fit(self, data: TrainingData) -> None:
         labels, ridge = data.target, self._unfitted_ridge()

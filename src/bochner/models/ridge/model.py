@@ -18,6 +18,7 @@ from ...data import Block
 from ...data.targets import Target
 from ...data.training import TrainingData
 from ...expansions.waves import Expansion, ExpansionModel
+from ...features.spectral import FeatureMap
 from ...measures.fourier import FourierMeasure
 from ...operators import OperatorKernel
 from ...solvers import Eigen, Solver
@@ -70,6 +71,12 @@ class RidgeSystems(NamedTuple):
         return hardest_condition(problem.matrix, problem.outputs, self.alphas) > LARGEST_CONDITION
 
 
+def feature_block_size(model: Any) -> int | str:
+    """Return the block size of a model's features, "auto" for third-party transformers."""
+    features = model._component("features")
+    return features.block_size if isinstance(features, FeatureMap) else "auto"
+
+
 @ExpansionModel.register
 class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     """Base of ridges on features of rows.
@@ -87,6 +94,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     loo_errors_: np.ndarray
     gcv_errors_: np.ndarray
     _accepts_tensors = True
+    _row_block_size = feature_block_size
     _statistics: RidgeStatistics  # over all rows so far
     _kernel: OperatorKernel
     _source: Any  # of the features: a FourierMeasure, or a fitted transformer

@@ -146,9 +146,6 @@ class OperatorRidge(RidgeModel):
         check_operator_parameters(self)
         return super()._check_parameters()
 
-    def _row_block_size(self):
-        return self._component("features").block_size
-
     def _start(self, data, learning_target):
         n_outputs = data.target.rows.shape[1]
         self._component("kernel").check_outputs(data.rows.n_features, n_outputs)

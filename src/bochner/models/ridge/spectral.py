@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._checks import check_transformer
-from ...features.spectral import FeatureMap, SpectralFeatures, fitted_transformer
+from ...features.spectral import SpectralFeatures, fitted_transformer
 from ...measures.fourier import FourierMeasure
 from ...operators import Decomposable
 from ...solvers import Solver
@@ -21,11 +21,6 @@ def feature_source(features: Any) -> Any:
     """
     measure = features.measure_ if isinstance(features, SpectralFeatures) else None
     return measure if isinstance(measure, FourierMeasure) else features
-
-
-def feature_block_size(features: Any) -> int | str:
-    """Return the block size of our own features, "auto" for other transformers."""
-    return features.block_size if isinstance(features, FeatureMap) else "auto"
 
 
 @dataclass(eq=False, repr=False)
@@ -87,9 +82,6 @@ class SpectralRidge(RidgeModel):
     def _check_parameters(self):
         check_transformer(self._component("features"), "features")
         return super()._check_parameters()
-
-    def _row_block_size(self):
-        return feature_block_size(self._component("features"))
 
     def _start(self, data, learning_target):
         features, rows = clone(self._component("features")), data.rows
