@@ -325,7 +325,7 @@ def test_waves_have_the_derivatives_of_what_they_predict(loss):
 
 
 def target_from(first, second, is_first):
-    """The first target where ``is_first``, the second one elsewhere."""
+    """The first target where ``is_first``, the second one for other rows."""
     if isinstance(first, Labels):
         return replace(first, codes=np.where(is_first, first.codes, second.codes))
     return Values(np.where(is_first[:, None], first.rows, second.rows))

@@ -219,7 +219,8 @@ class SpectralModel(Estimator):
             all_rows = all_rows.without(
                 split.evaluation.numbers, and_equal=not preparation.are_ties
             )
-            members += fitting.solve_all_rows(members, all_rows, split.evaluation, rng, tasks)
+            families = families[: len(members)]  # a callback may have stopped the others
+            members += fitting.solve_all_rows(families, all_rows, split.evaluation, rng, tasks)
         if self.trees:
             members += fitting.grow_trees(split, all_rows, rng, tasks)
         path = fitting.path_sentence(split, all_rows, self.max_exact_rows)

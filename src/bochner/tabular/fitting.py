@@ -163,7 +163,7 @@ def solve_families(
 
 
 def solve_all_rows(
-    solved: list[Candidate],
+    families: list[Family],
     data: PreparedData,
     evaluation: PreparedData,
     rng: np.random.Generator,
@@ -171,11 +171,11 @@ def solve_all_rows(
 ) -> list[Candidate]:
     """Fit waves of each learned prior to all rows."""
     members = []
-    for k in tasks.each("passing over all rows", [one.name for one in solved]):
-        begun, learned = time.perf_counter(), solved[k].learned
+    for k in tasks.each("passing over all rows", [family.name for family in families]):
+        begun, learned = time.perf_counter(), families[k].learned
         waves = solve_descending(data, learned, evaluation, rng)
         seconds = time.perf_counter() - begun
-        members.append(Candidate(f"{solved[k].name} waves", learned, waves, seconds))
+        members.append(Candidate(f"{families[k].name} waves", learned, waves, seconds))
     return members
 
 

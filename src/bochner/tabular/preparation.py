@@ -96,7 +96,7 @@ class PreparedData(TrainingData):
     """
 
     observations: np.ndarray | None = None
-    numbers: np.ndarray | None = None
+    numbers: Any = None
 
     @classmethod
     def merged(
@@ -201,7 +201,6 @@ def prepare_columns(
     X = data.table.take(np.arange(len(data)))
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
     merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_sample else most_ties)
-    assert merged.numbers is not None
     table = data.table.select(merged.numbers)
     chosen = choose_rank_encoding(inputs, table, merged, rng)
     if chosen is not inputs:
