@@ -212,7 +212,7 @@ def test_sums_of_parts_are_the_sums_of_the_whole(kind, seed):
         target = TargetSimilarity(factors[rows]) if kind == "factors" else y[rows]
         part = alignment_sums(
             measure,
-            X[rows],
+            as_rows(X[rows]),
             as_target(target, len(rows), classes=np.arange(4) if kind == "labels" else None),
         )
         total = part if total is None else total + part
@@ -232,5 +232,5 @@ def test_weights_count_like_repeated_rows(seed, kind):
     target = as_target(y, len(X))
     repeated = np.repeat(np.arange(len(X)), weights)
     expected = alignment_losses(measure, X[repeated], target.take(repeated))
-    found = alignment_sums(measure, X, target, weights.astype(float)).losses()
+    found = alignment_sums(measure, as_rows(X), target, weights.astype(float)).losses()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

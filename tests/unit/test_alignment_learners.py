@@ -12,6 +12,8 @@ from bochner import (
     divergence_ball_weights,
     gibbs_weights,
 )
+from bochner.data import as_rows
+from bochner.data.targets import as_target
 from bochner.learners.alignment import alignment_sums
 from bochner.learners.pac_bayes import BETA_GRID
 
@@ -57,7 +59,8 @@ def test_any_prior_weights_are_the_starting_point(problem):
 )
 def test_learning_from_sums_is_learning_from_data(learner, problem):
     measure, X, y = problem
-    from_sums = learner.learn_from_sums(measure, alignment_sums(measure, X, y)).measure
+    sums = alignment_sums(measure, as_rows(X), as_target(y, len(X)))
+    from_sums = learner.learn_from_sums(measure, sums).measure
     np.testing.assert_array_equal(learner.learn(measure, X, y).measure.weights, from_sums.weights)
 
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from .._loops.arrays import working_dtype
 from .._loops.blocks import fourier_sums_block, potential_gradient_block
-from ..data import Block, array_api_version_of, as_rows
+from ..data import Block, Rows, array_api_version_of, as_rows
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
 
@@ -70,14 +70,14 @@ def _tensor_sums(xp, frequencies, X, signal):
 
 def class_sums(
     measure: FourierMeasure,
-    X: Any,
+    rows: Rows,
     codes: np.ndarray,
     n_classes: int,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the Fourier sums of each class, (n_classes, 2, n_atoms), in the time of one signal."""
     signals = [codes] if weights is None else [codes, weights]
-    return as_rows(X).sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
+    return rows.sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
 
 
 def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
@@ -150,7 +150,8 @@ def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
     >>> alignment_losses(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0]).round(3)
     array([0.667, 0.   ])
     """
-    return alignment_sums(measure, X, y).losses()
+    rows = as_rows(X)
+    return alignment_sums(measure, rows, as_target(y, len(rows))).losses()
 
 
 def alignment_losses_and_gradient(
@@ -184,14 +185,12 @@ def alignment_losses_and_gradient(
 
 
 def alignment_sums(
-    measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray | None = None
+    measure: FourierMeasure, rows: Rows, target: Target, weights: np.ndarray | None = None
 ) -> AlignmentSums:
     """Return the sums over rows that the losses need; sums of parts of the data can be added.
 
     A row of weight 2 counts as two equal rows.
     """
-    rows = as_rows(X)
-    target: Target = as_target(y, len(rows))
     n_samples = len(target) if weights is None else float(weights.sum())
     if isinstance(target, Labels):
         sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
