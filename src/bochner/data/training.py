@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._loops.arrays import as_dense
+from . import repetitions
 from .checks import check_weights
-from .repetitions import FEW_ROWS, EqualRows, different, draw_held_out, equal_rows, target_columns
+from .repetitions import EqualRows, different, draw_held_out, equal_rows, target_columns
 from .rows import LocalRows, Rows
 from .targets import Labels, Target, Values
 
@@ -99,7 +100,7 @@ class TrainingData:
         their order, unless ``in_order`` is true. Large tables are returned unchanged.
         """
         n_rows = len(self)
-        if n_rows > FEW_ROWS or n_rows * self.rows.n_features > _MOST_COMPARED:
+        if n_rows > repetitions.FEW_ROWS or n_rows * self.rows.n_features > _MOST_COMPARED:
             return self
         points = self.rows.take(np.arange(n_rows))
         first, places = different(np.column_stack([as_dense(points), *target_columns(self.target)]))
