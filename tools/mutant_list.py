@@ -539,8 +539,9 @@ MUTANTS: list[Mutant] = [
     *_group(
         "losses.py boosting/rounds.py",
         "conformance/test_loss_laws.py reference/test_boosting_formulas.py "
-        "properties/test_boosting_properties.py",
+        "properties/test_boosting_properties.py unit/test_check_loss.py",
         {
+            "loss-huber-scaled": ("delta=self.delta / scale", "delta=self.delta * scale"),
             "loss-logistic-curvature": ("np.maximum(miss * (1 - miss),", "np.maximum(miss,"),
             "loss-multinomial-curvature": ("np.maximum(shares * (1 - shares),", "np.maximum(shares,"),
             "loss-poisson-curvature": ("np.maximum(mean, _LEAST_CURVATURE)", "np.maximum(mean**2, "

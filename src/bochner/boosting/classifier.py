@@ -51,7 +51,7 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
 
     slope_: ClassVar[float] = 1.0  # factor of the scores for probabilities
     _map_scores = shared.map_scores
-    _probabilities = property(shared.probabilities)  # type: ignore[assignment]
+    _probabilities = property(shared.probabilities)
     staged_decision_function = shared.staged_decision_function
     staged_predict = shared.staged_predict
     staged_predict_proba = shared.staged_predict_proba

@@ -92,7 +92,7 @@ class GBRFFBase(Classifier, Estimator):
     random_state: Any = None
 
     _map_scores = shared.map_scores
-    _probabilities = property(shared.probabilities)  # type: ignore[assignment]
+    _probabilities = property(shared.probabilities)
     jacobian = shared.jacobian
     staged_decision_function = shared.staged_decision_function
     staged_predict = shared.staged_predict
@@ -194,7 +194,9 @@ class GBRFFBase(Classifier, Estimator):
             new = Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept)
             expansion = expansion.extended(new)
             losses = np.concatenate([losses, new_losses])
-        self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, len(losses)
+        self.expansion_: Expansion = expansion
+        self.train_loss_: np.ndarray = losses
+        self.n_rounds_ = len(losses)
 
     def _round(self, rows, margins, k, rng):
         """Return frequencies, phases and signed amplitudes of a weak learner, after its step."""
