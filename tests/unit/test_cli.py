@@ -356,7 +356,7 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
     assert "ROC curve" in shown
     for wrong, message in (
         (["--metric", "mad"], "invalid choice: 'mad'"),
-        (["--threshold", "x"], "A threshold is balanced"),
+        (["--threshold", "x"], "--threshold must be balanced"),
     ):
         code, _, err = run(capsys, "fit", "t.csv", "--target", "found", *wrong)
         assert code == 2
@@ -410,7 +410,8 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
     assert "Left out: 'zip', as requested." in out
     assert "Left out: 'age', as requested." in out
     assert (
-        "Read: 'day', dates written as yearmonthday: trend in days, weekday as circles." in out
+        "Read: 'day', dates written as yearmonthday: trend in days, sine and cosine of weekday."
+        in out
     )
     for said, message in (
         (

@@ -272,7 +272,7 @@ def test_requests_that_do_not_fit_the_target(rare):
     numbers = rare.drop(columns="found")
     for options, message in (
         ({"metric": "auc"}, "no metric 'auc' for numbers; use one of auto, rmse, r2, mae"),
-        ({"threshold": "balanced"}, "A threshold is for two classes; 'a' has numbers"),
+        ({"threshold": "balanced"}, "--threshold needs two classes; 'a' has numbers"),
         ({"split": "weekly"}, "--split must be random, time:COLUMN or group:COLUMN, got 'weekly'"),
         ({"split": "time:dya"}, "no column 'dya' to split by; did you mean 'day'"),
         ({"split": "group:a"}, "'a' is the target"),

@@ -408,7 +408,11 @@ def test_rare_classes_are_left_out_and_named(iris):
         (lambda f: f.head(1), {}, r"has 1 row\(s\) with a target; at least 20"),
         (lambda f: f.assign(species=None), {}, "Every value of the target"),
         (lambda f: f.assign(species="one"), {}, "only one class"),
-        (lambda f: f.assign(species=[f"kind {i}" for i in range(len(f))]), {}, "at least two classes need 4 rows each"),
+        (
+            lambda f: f.assign(species=[f"kind {i}" for i in range(len(f))]),
+            {},
+            "at least two classes need 4 rows each",
+        ),
         (lambda f: f[["species"]], {}, "no column besides the target"),
         (
             lambda f: f[["species", "empty"]],

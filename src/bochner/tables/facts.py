@@ -11,7 +11,7 @@ CLASSIFICATION, REGRESSION = "classification", "regression"
 LEFT_OUT = "left out"
 OURS, CONSTANT = "bochner", "constant"
 
-_flat: dict[str, Any] = {"metadata": {"flat": True}}
+_flat = {"flat": True}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class SeenRows:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """Properties of the training file that ``predict`` needs; ``unnamed``: columns without names."""
+    """Properties of the training file; ``unnamed`` are its columns if it has no header."""
 
     unnamed: list[str]
     sep: str | None
@@ -74,9 +74,9 @@ class Evaluation:
 
     standard_errors: dict[str, float | None]
     worse_by: dict[str, list[float] | None]
-    certificate: ErrorCertificate | IntervalCertificate = field(**_flat)
+    certificate: ErrorCertificate | IntervalCertificate = field(metadata=_flat)
     seconds: float
-    scores: dict[str, float | None] = field(**_flat)
+    scores: dict[str, float | None] = field(metadata=_flat)
 
 
 @dataclass(frozen=True)
@@ -225,13 +225,13 @@ class Facts:
     columns: dict[str, list[str]]
     path: str
     members: list[MemberFacts]
-    provenance: Provenance = field(**_flat)
+    provenance: Provenance = field(metadata=_flat)
     importance: dict[str, float]
     importance_error: dict[str, float]
     effects: Effects
     worst: WorstRows
-    of_classes: ClassFacts | None = field(**_flat)
-    of_values: ValueFacts | None = field(**_flat)
+    of_classes: ClassFacts | None = field(metadata=_flat)
+    of_values: ValueFacts | None = field(metadata=_flat)
     repeated: RepeatedRows | None
     seen: SeenRows | None
     verdict: Verdict

@@ -236,7 +236,7 @@ def _check_evaluation(truth, target, metrics, options):
 
 
 def _read_columns(reader, rows, parts):
-    """Return the columns of the training rows, in the order of ``parts.train``, and held-out rows."""
+    """Return the columns of training rows (ordered as ``parts.train``) and held-out rows."""
     # Read in the order of the table, by which running numbers are recognized.
     in_order = np.argsort(parts.train)
     ordered = parts.train[in_order]

@@ -24,7 +24,7 @@ def fit_text(facts: Facts) -> str:
         *_column_reasons(facts.columns),
         *facts.notes,
         f"Kernels: {members}; {facts.path}.",
-        f"Most important columns: {', '.join(f'{name!r} {share:.0%}' for name, share in important)}.",
+        f"Most important columns: {', '.join(f'{n!r} {share:.0%}' for n, share in important)}.",
         "",
         aligned(headings, [[name, *(text for text, _ in cells)] for name, *cells in rows]),
         "",

@@ -41,7 +41,7 @@ def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
 
 
 def whole(column: Any) -> Any:
-    """Return floats that are all whole numbers, e.g. integers beside missing values, as integers."""
+    """Convert floats that are all whole numbers, as integers beside missing values are."""
     if not needed("pandas").api.types.is_float_dtype(column):
         return column
     present = column.dropna()

@@ -1,4 +1,4 @@
-"""Details of the held-out rows for the page: curves, effects, importances, intervals, worst rows."""
+"""Details of held-out rows for the page: curves, effects, importances, intervals."""
 
 from typing import Any
 

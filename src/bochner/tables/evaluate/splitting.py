@@ -89,8 +89,8 @@ def split_rows(
         groups = coded_texts(frame[spec.column].astype(object))[0]
         if len(np.unique(groups)) < _FEWEST_GROUPS:
             raise TableError(
-                f"Column {spec.column!r} has {len(np.unique(groups))} groups; --split group needs "
-                f"at least {_FEWEST_GROUPS}."
+                f"Column {spec.column!r} has {len(np.unique(groups))} groups; at least "
+                f"{_FEWEST_GROUPS} are needed for --split group."
             )
         if classify:
             folds: Any = StratifiedGroupKFold(round(1 / HELD_OUT), shuffle=True, random_state=seed)

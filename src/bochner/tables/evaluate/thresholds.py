@@ -125,7 +125,7 @@ def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, spec: Thresh
     of_positive, of_negative = spec.row_costs(is_positive)
     order = np.argsort(-scores, kind="stable")
     found, level = is_positive[order], scores[order]
-    # If the first k rows are predicted positive: false positives among them, false negatives behind.
+    # With the first k rows predicted positive: false positives among them, others behind.
     costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative * (
         found.sum() - np.concatenate([[0], np.cumsum(found)])
     )

@@ -217,8 +217,8 @@ def heat_map(
                 parts.append(svg_text(left + width * (j + 0.5), middle, f"{cell:g}", "middle"))
     step = 1 if numbers else math.ceil(longest / width)
     for j in range(0, len(columns), step):
-        place, limit = left + width * (j + 0.5), max(2, width * step // 7)
-        parts.append(label_text(place, top + height + 16, columns[j], limit, "middle"))
+        x, limit = left + width * (j + 0.5), max(2, width * step // 7)
+        parts.append(label_text(x, top + height + 16, columns[j], limit, "middle"))
     bottom = top + height + 36
     parts.append(label_text(left + width * len(columns) / 2, bottom, x_label, 44, "middle"))
     parts.append(label_text(0, top - 10, y_label, 30))

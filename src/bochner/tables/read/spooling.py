@@ -1,7 +1,7 @@
 """Frames whose columns are in temporary files, for tables that are larger than memory.
 
-Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files; a file is
-deleted with its column. Only one column at a time is in memory.
+Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files. A file
+is deleted with its column. Only one column at a time is in memory.
 """
 
 import tempfile
