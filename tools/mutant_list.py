@@ -169,13 +169,12 @@ MUTANTS: list[Mutant] = [
             "copies-held-out": ("test = observations.first(test)\n", "test = rows[np.isin(rows, "
                                                                      "test)]\n"),
             "copies-in-threshold-folds": (
-                "observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y)",
-                "StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(y, y)",
+                "observations.folds(StratifiedKFold(**options), y)",
+                "StratifiedKFold(**options).split(y, y)",
             ),
             "copies-in-mean-folds": (
-                "observations.folds(splitter(_FOLDS, shuffle=True, "
-                "random_state=self.random_state), y)",
-                "splitter(_FOLDS, shuffle=True, random_state=self.random_state).split(targets, y)",
+                "observations.folds(splitter(_FOLDS, **options), y)",
+                "splitter(_FOLDS, **options).split(targets, y)",
             ),
             "copies-of-other-groups": ("in (\"drop\", \"identifier\")} - {split_by}", "in (\"drop\", \"identifier\")}"),
             "copies-with-running-numbers": ("elif is_identifier is None or not is_identifier(name):", "else:"),

@@ -13,12 +13,14 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 from bochner import fit_table
+from bochner.tables.facts import Facts
 from bochner.tables.pages import model_page
 
 table = load_diabetes(as_frame=True, scaled=False).frame
 model = fit_table(table, "target", seed=0)
 facts = model.facts_
-page = model_page(facts, "diabetes")  # HTML; ``bochner report`` writes it to a file
+# HTML, as ``bochner report`` writes it to a file.
+page = model_page(Facts.from_json(facts), "diabetes")
 print(
     f"a page of {len(page) / 1000:.0f} kB, with all its pictures in it, from {facts['n_test']} "
     "held-out rows"

@@ -28,42 +28,33 @@ EXIT_TERMINATED = 143
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; errors are one sentence on standard error and exit code 2."""
+    """Run the command; an error is one sentence on standard error and exit code 2."""
     parser = _parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         options = parser.parse_args(arguments)
-        options.command = shlex.join(
-            ["bochner", *(sys.argv[1:] if arguments is None else arguments)]
-        )
+        options.command = shlex.join(["bochner", *arguments])
         if options.run is None:
             parser.print_help()
             return 0
     except _UsageError as error:
-        return _complain(
-            str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments)
-        )
+        return _complain(str(error), as_json="--json" in arguments)
     try:
         with _cleaning_up_when_terminated():
             code = options.run(options)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        kept = (
-            " Finished cases are kept: the same command goes on from here."
-            if options.run is _reproduce
-            else ""
-        )
-        _say(f"Interrupted.{kept}")
+        kept = " Finished cases are kept: the same command continues with the others."
+        _say(f"Interrupted.{kept if options.run is _reproduce else ''}")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has left, e.g. ``bochner list | head``
+    except BrokenPipeError:  # the reader of our output has ended, e.g. ``bochner list | head``
         _drop_output()
         return 0
     except Exception as error:
         try:
             sys.stdout.flush()
-        except (
-            OSError
-        ):  # a full disk behind standard output, which would be noticed once more at the end
+        except OSError:  # the disk of standard output is full, which would raise again at exit
             _drop_output()
         if options.debug:
             raise
@@ -72,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _cleaning_up_when_terminated() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM, so that temporary files are removed on the way out."""
+    """Raise SystemExit on SIGTERM, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():  # only it may handle signals
         yield
         return
@@ -118,7 +109,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.names == ["all"]:
         for name, reason in discover()[1].items():
             _say(f"Skipped {name}: {reason}.")
-    _say_where_figures_are_missing()
+    _warn_about_missing_figures()
     settings = {
         "n_jobs": options.jobs,
         "fresh": options.fresh,
@@ -134,19 +125,12 @@ def _reproduce(options: argparse.Namespace) -> int:
     index = write_index(out)
     failed = sum(len(summary["failed"]) for summary in summaries)
     if options.json:
-        print(
-            json.dumps(
-                [{k: v for k, v in summary.items() if k != "results"} for summary in summaries],
-                indent=2,
-            )
-        )
+        plain = [{k: v for k, v in one.items() if k != "results"} for one in summaries]
+        print(json.dumps(plain, indent=2))
     elif len(summaries) > 1:
         print(overview_text(summaries) + f"\n\nIndex of all pages: {index}")
     if failed:
-        _say(
-            f"{failed} case(s) failed; their errors are on the pages. The same command tries them "
-            "again."
-        )
+        _say(f"{failed} case(s) failed; see the pages. The same command runs them again.")
     return EXIT_FAILED_CASES if failed else 0
 
 
@@ -155,7 +139,7 @@ def _atlas(options: argparse.Namespace) -> int:
 
     out, failed = Path(options.out), 0
     if options.pages:
-        _say_where_figures_are_missing()
+        _warn_about_missing_figures()
         index, failed = write_pages(out)
         _say(f"Index of all pages: {index}")
     rows = atlas(out)
@@ -166,7 +150,7 @@ def _atlas(options: argparse.Namespace) -> int:
     return EXIT_FAILED_CASES if failed else 0
 
 
-def _say_where_figures_are_missing():
+def _warn_about_missing_figures():
     if importlib.util.find_spec("matplotlib") is None:
         _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
 
@@ -190,6 +174,7 @@ def _info(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     from .tables import fit_table, load_table, save
+    from .tables.facts import Facts, as_json
     from .tables.provenance import cost_since
     from .tables.text import fit_text
 
@@ -220,45 +205,47 @@ def _fit(options: argparse.Namespace) -> int:
             positive=options.positive,
             compare=not options.no_rivals,
         )
-        model.facts_ |= {"command": options.command, "cost": cost_since(started)}
+        model.facts_ |= {"command": options.command, "cost": as_json(cost_since(started))}
         save(model, out)
-    print(
-        json.dumps(model.facts_ | {"model": str(out)})
-        if options.json
-        else f"{fit_text(model.facts_)}\nModel: {out}"
-    )
+    if options.json:
+        print(json.dumps(model.facts_ | {"model": str(out)}))
+    else:
+        print(f"{fit_text(Facts.from_json(model.facts_))}\nModel: {out}")
     return 0
 
 
 def _model_name(table: str) -> str:
-    """The table's name with another ending, in this folder."""
-    name = Path(table).name.removesuffix(
-        Path(table).suffix if Path(table).suffix in (".gz", ".bz2", ".xz", ".zst") else ""
-    )
-    return "model.skops" if table == "-" else Path(name).with_suffix(".skops").name
+    """Return the name of the table with the ending .skops, in the current folder."""
+    from .tables.read.sources import COMPRESSIONS
+
+    path = Path(Path(table).name)
+    path = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return "model.skops" if table == "-" else path.with_suffix(".skops").name
 
 
 def _roles(options: argparse.Namespace, columns: list[str]) -> dict[str, str]:
-    """What columns are said to be; one may be said to be one thing only."""
-    said = {"drop": options.drop, "identifier": options.id, "category": options.categorical}
+    """Return the role of each column that is named in an option."""
+    given = {
+        "drop": options.drop,
+        "identifier": options.id,
+        "category": options.categorical,
+        "number": options.numeric,
+        "date": options.date,
+    }
     roles: dict[str, str] = {}
-    for role, given in (said | {"number": options.numeric, "date": options.date}).items():
-        for name in _names(given, columns):
+    for role, texts in given.items():
+        for name in _names(texts, columns):
             if roles.setdefault(name, role) != role:
                 raise _UsageError(
-                    f"Column {name!r} is said to be two things, {roles[name]} and {role}; say one "
-                    "of them."
+                    f"Column {name!r} has two roles, {roles[name]} and {role}; use one."
                 )
     return roles
 
 
-def _names(given: list[str], columns: list[str]) -> list[str]:
-    """Return the names in arguments of one name, which may have commas itself, or of several with
-    commas between.
-    """
-    known = {text for text in given if text.strip() in columns}
-    split = [[text] if text in known else text.split(",") for text in given]
-    return [name.strip() for names in split for name in names if name.strip()]
+def _names(texts: list[str], columns: list[str]) -> list[str]:
+    """Return the names in arguments: each is a column, or several separated by commas."""
+    names = [[text] if text.strip() in columns else text.split(",") for text in texts]
+    return [name.strip() for some in names for name in some if name.strip()]
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -278,75 +265,62 @@ def _predict(options: argparse.Namespace) -> int:
     from .tables.read.reading import read_pieces
 
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
-    model = load_table_model(options.model)
-    asked: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
-    check_request(model, **asked)
-    identifiers = model.facts_["identifiers"]
-    candidates = [
-        *identifiers,
-        *options.keep,
-        *(name for text in options.keep for name in text.split(",")),
-    ]
-    pieces = read_pieces(
-        options.table,
-        _like_training(options, model),
-        verbatim=[name.strip() for name in candidates],
-    )
+    model, facts = load_table_model(options.model)
+    used = list(model["columns"].roles_)
+    request: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
+    check_request(facts, **request)
+    texts = [*options.keep, *(name for text in options.keep for name in text.split(","))]
+    verbatim = [name.strip() for name in (*facts.identifiers, *texts)]
+    pieces = read_pieces(options.table, _text_options(options, facts, used), verbatim=verbatim)
     first = next(pieces)
     for note in first[0].attrs.get("notes", []):
         _say(note)
     columns = list(first[0].columns)
-    keep = [name for name in identifiers if name in columns] + _names(options.keep, columns)
+    keep = [name for name in facts.identifiers if name in columns] + _names(options.keep, columns)
     strays: dict[str, Strays] = {}
     cells = UnfamiliarCells()
-    frames = prediction_pieces(model, chain([first], pieces), keep, strays, cells, **asked)
+    frames = prediction_pieces(model, facts, chain([first], pieces), keep, strays, cells, **request)
     if options.json:
-        text = json.dumps(as_json_values(joined(frames), model, **asked, keep=keep)) + "\n"
+        text = json.dumps(as_json_values(joined(frames), facts, **request, keep=keep)) + "\n"
         write_whole(options.out, text) if options.out else sys.stdout.write(text)
     elif options.out:
         write_predictions(frames, options.out, options.safe_cells)
     else:
         for text in as_csv(frames, options.safe_cells):
             sys.stdout.write(text)
-    for note in in_words(
-        {name: strays[name] for name in model["columns"].roles_ if name in strays}
+    for note in (
+        *in_words({name: strays[name] for name in used if name in strays}),
+        cells.sentence(),
     ):
-        _say(note)
-    unfamiliar = cells.sentence()
-    if unfamiliar is not None:
-        _say(unfamiliar)
+        if note is not None:
+            _say(note)
     return 0
 
 
-def _like_training(options: argparse.Namespace, model: Any) -> Any:
-    """Return how to read a table for predictions: as asked for, otherwise like the training table."""
+def _text_options(options: argparse.Namespace, facts: Any, used: list[str]) -> Any:
+    """Return options to read a table for predictions: as given, else like the training table."""
     from .tables.read.dialects import TextOptions, Training
 
-    facts = model.facts_
-    file = facts.get("file", {"unnamed": [], "sep": None, "skip_rows": None})
-    used = tuple(model["columns"].roles_)
-    training = Training(
-        used, tuple(file["unnamed"]), facts["target"], file["sep"], file["skip_rows"]
-    )
+    file = facts.file
+    training = Training(tuple(used), tuple(file.unnamed), facts.target, file.sep, file.skip_rows)
     given = (options.sep, options.decimal, options.encoding, options.skip_rows, options.header)
-    return TextOptions(*given, doubtful_decimal=facts["decimal"], training=training)
+    return TextOptions(*given, doubtful_decimal=facts.decimal, training=training)
 
 
 def _report(options: argparse.Namespace) -> int:
     from .tables.model_file import ModelFileError, load_table_model
     from .tables.pages import model_page
 
-    facts = load_table_model(options.model).facts_
+    model, facts = load_table_model(options.model)
     if options.json:
-        print(json.dumps(facts))
+        print(json.dumps(model.facts_))
         return 0
     out = Path(options.out or Path(options.model).with_suffix(".html"))
     try:
         page = model_page(facts, Path(options.model).name)
     except (LookupError, TypeError, AttributeError) as error:
-        raise ModelFileError(
-            f"The facts in {options.model} are damaged: {one_line(error)}."
-        ) from error
+        message = f"The facts in {options.model} are damaged: {one_line(error)}."
+        raise ModelFileError(message) from error
     write_whole(out, page)
     print(f"Page: {out}")
     return 0
@@ -356,20 +330,18 @@ def _report(options: argparse.Namespace) -> int:
 
 
 class _UsageError(Exception):
-    """The arguments make no sense."""
+    """Invalid arguments."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise _UsageError(f"{message[:1].upper()}{message[1:]}; {self.prog} --help tells more.")
+        raise _UsageError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
 
 
 def _parser() -> argparse.ArgumentParser:
     common = _Parser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    common.add_argument(
-        "--json", action="store_true", help="print JSON for machines instead of text"
-    )
+    common.add_argument("--json", action="store_true", help="print JSON instead of text")
 
     parser = _Parser(prog="bochner", description="Kernels learned in the Fourier domain.")
     parser.add_argument("--version", action="version", version=f"bochner {bochner.__version__}")
@@ -382,151 +354,123 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     folder: dict[str, Any] = {"default": "results", "metavar": "DIR"}
-    command("demo", _demo, "a short tour on real data")
-    command("info", _info, "versions, threads and extras, to paste into a report of a bug")
-    listed = command("list", _list, "the experiments: paper, claim, data and cases")
+    command("demo", _demo, "compare models on tables of scikit-learn")
+    command("info", _info, "print versions, threads and extras, for bug reports")
+    listed = command("list", _list, "list the experiments: paper, claim, data and cases")
     listed.add_argument(
-        "names", nargs="*", metavar="NAME", help="all about these: rule, deviations, each data set"
+        "names", nargs="*", metavar="NAME", help="print details: rule, deviations, each data set"
     )
 
-    about = "rebuild tables and figures of the papers, published numbers beside ours"
+    about = "rebuild tables and figures of the papers, with the published numbers"
     reproduce = command("reproduce", _reproduce, about)
     reproduce.add_argument(
         "names",
         nargs="+",
         metavar="NAME",
-        help="an experiment of `bochner list`, the path of a file with one, or all",
+        help="experiment of `bochner list`, path of a file with one, or all",
     )
     scales = ("smoke", "quick", "paper")
     reproduce.add_argument(
-        "--scale", choices=scales, default="quick", help="how much work (default: quick)"
+        "--scale", choices=scales, default="quick", help="amount of work (default: quick)"
     )
     reproduce.add_argument(
         "--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)"
     )
     reproduce.add_argument("--out", **folder, help="folder of results and pages (default: results)")
+    reproduce.add_argument("--fresh", action="store_true", help="run all cases again")
     reproduce.add_argument(
-        "--fresh", action="store_true", help="run everything again instead of going on"
+        "--renew", action="store_true", help="run again the results of earlier versions of the code"
     )
     reproduce.add_argument(
-        "--renew", action="store_true", help="run again what an earlier version of the code made"
+        "--whole", action="store_true", help="with --scale paper, also run cases of hours to days"
     )
     reproduce.add_argument(
-        "--whole", action="store_true", help="at scale paper, also what takes too long for most"
-    )
-    reproduce.add_argument(
-        "--download", action="store_true", help="fetch missing data sets from OpenML"
+        "--download", action="store_true", help="download missing data sets from OpenML"
     )
 
-    told = command(
-        "atlas",
-        _atlas,
-        "every table and figure of the papers with its verdict, from finished results",
+    about = "print every table and figure of the papers with its verdict, from finished results"
+    atlas = command("atlas", _atlas, about)
+    atlas.add_argument("--out", **folder, help="folder of results (default: results)")
+    atlas.add_argument(
+        "--pages", action="store_true", help="write the pages and their index; run nothing"
     )
-    told.add_argument("--out", **folder, help="folder of results (default: results)")
-    told.add_argument(
-        "--pages", action="store_true", help="write a page of each, and their index; run nothing"
-    )
-    told.add_argument("--markdown", action="store_true", help="print the table of docs/results.md")
+    atlas.add_argument("--markdown", action="store_true", help="print the table of docs/results.md")
 
-    about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"
+    about = (
+        "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and evaluate it "
+        "on held-out rows"
+    )
     fit = command("fit", _fit, about)
     fit.add_argument("table", metavar="TABLE")
-    fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    fit.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
     fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    metrics = (
-        "auto",
-        "log-loss",
-        "auc",
-        "average-precision",
-        "accuracy",
-        "balanced-accuracy",
-        "rmse",
-        "r2",
-        "mae",
+    classes = ["log-loss", "auc", "average-precision", "accuracy", "balanced-accuracy"]
+    metrics = ["auto", *classes, "rmse", "r2", "mae"]
+    about = "metric of the verdict and of comparisons with other models"
+    fit.add_argument("--metric", choices=metrics, default="auto", help=about)
+    about = (
+        "decision threshold (two classes): balanced, or the costs of a false positive and a false "
+        "negative, cost:FP,FN"
     )
-    fit.add_argument(
-        "--metric", choices=metrics, default="auto", help="what models are judged and compared by"
-    )
-    fit.add_argument(
-        "--threshold",
-        metavar="WISH",
-        help="of two classes: balanced, or cost:FP,FN for costs of mistakes",
-    )
-    fit.add_argument(
-        "--split",
-        default="random",
-        metavar="WAY",
-        help="rows held out: random, time:COLUMN, group:COLUMN",
-    )
-    fit.add_argument(
-        "--refit",
-        action="store_true",
-        help="fit all rows after judging; nothing is certified of that model",
-    )
-    fit.add_argument(
-        "--positive",
-        metavar="LABEL",
-        help="of two classes the one to be found (default: the rarer one)",
-    )
-    fit.add_argument(
-        "--no-rivals", action="store_true", help="compare with a constant only, which is quicker"
-    )
-    fit.add_argument(
-        "--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)"
-    )
-    fit.add_argument(
-        "--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)"
-    )
+    fit.add_argument("--threshold", metavar="RULE", help=about)
+    about = "rows to hold out: random, time:COLUMN or group:COLUMN (default: random)"
+    fit.add_argument("--split", default="random", metavar="RULE", help=about)
+    about = "fit all rows after the evaluation; the certificate does not apply to that model"
+    fit.add_argument("--refit", action="store_true", help=about)
+    about = "positive class (two classes; default: the rarer one)"
+    fit.add_argument("--positive", metavar="LABEL", help=about)
+    about = "compare with a constant only, which is faster"
+    fit.add_argument("--no-rivals", action="store_true", help=about)
+    about = "model file (default: name of the table with .skops, in the current folder)"
+    fit.add_argument("--out", metavar="MODEL", help=about)
+    about = "seed of the held-out rows and of the model (default: 0)"
+    fit.add_argument("--seed", type=int, default=0, help=about)
     columns: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}
-    fit.add_argument(
-        "--drop", **columns, help="leave out this column; several with commas, or the option again"
-    )
-    fit.add_argument("--id", **columns, help="an identifier: left out, and carried over by predict")
-    fit.add_argument("--categorical", **columns, help="take its values as categories")
-    fit.add_argument("--numeric", **columns, help="take its values as numbers")
-    fit.add_argument("--date", **columns, help="take its values as dates")
+    about = "leave out this column; separate several by commas, or repeat the option"
+    fit.add_argument("--drop", **columns, help=about)
+    about = "identifier: not used by the model, and copied to the output of predict"
+    fit.add_argument("--id", **columns, help=about)
+    fit.add_argument("--categorical", **columns, help="read this column as categories")
+    fit.add_argument("--numeric", **columns, help="read this column as numbers")
+    fit.add_argument("--date", **columns, help="read this column as dates")
     _add_dialect(fit)
 
     predict = command(
-        "predict", _predict, "predictions of a model for the rows of a table, as CSV or Parquet"
+        "predict", _predict, "predict the rows of a table with a fitted model, as CSV or Parquet"
     )
     predict.add_argument("model", metavar="MODEL")
     predict.add_argument("table", metavar="TABLE")
-    predict.add_argument("--proba", action="store_true", help="class probabilities too")
-    predict.add_argument(
-        "--interval", type=float, metavar="LEVEL", help="ends that the truth lies between, e.g. 0.9"
-    )
-    predict.add_argument(
-        "--keep", **columns, help="carry over this column; several with commas, or the option again"
-    )
-    predict.add_argument(
-        "--safe-cells", action="store_true", help="an apostrophe before texts that are formulas"
-    )
-    predict.add_argument(
-        "--out", metavar="FILE", help="write .csv or .parquet there instead of to standard output"
-    )
+    predict.add_argument("--proba", action="store_true", help="also write class probabilities")
+    about = "also write bounds that contain the true value with this probability, e.g. 0.9"
+    predict.add_argument("--interval", type=float, metavar="LEVEL", help=about)
+    about = "copy this column to the output; separate several by commas, or repeat the option"
+    predict.add_argument("--keep", **columns, help=about)
+    about = "put an apostrophe before texts that a spreadsheet would run as formulas"
+    predict.add_argument("--safe-cells", action="store_true", help=about)
+    about = "write to this .csv or .parquet file instead of standard output"
+    predict.add_argument("--out", metavar="FILE", help=about)
     _add_dialect(predict)
 
-    report = command(
-        "report", _report, "a page about a model: quality, certificate, rivals, columns"
-    )
+    about = "write a page about a model: evaluation, certificate, comparison, columns"
+    report = command("report", _report, about)
     report.add_argument("model", metavar="MODEL")
-    report.add_argument(
-        "--out", metavar="PAGE", help="HTML file (default: the model's name with .html)"
-    )
+    about = "HTML file (default: name of the model with .html)"
+    report.add_argument("--out", metavar="PAGE", help=about)
     return parser
 
 
 def _add_dialect(command: argparse.ArgumentParser) -> None:
-    text = command.add_argument_group("text files", "What is not given is found from the file.")
+    text = command.add_argument_group("text files", "Properties that are not given are detected.")
     text.add_argument(
-        "--sep", type=_separator, metavar="MARK", help="separator of fields; also tab or space"
+        "--sep",
+        type=_separator,
+        metavar="MARK",
+        help="separator of fields; tab and space for these",
     )
     text.add_argument("--decimal", metavar="MARK", help="decimal mark, . or ,")
     text.add_argument("--encoding", metavar="NAME", help="encoding, e.g. latin-1")
     text.add_argument("--skip-rows", type=_count, metavar="N", help="skip the first N lines")
-    about = "the first line holds column names, or values"
+    about = "the first line holds column names"
     text.add_argument("--header", action=argparse.BooleanOptionalAction, help=about)
 
 
@@ -536,13 +480,13 @@ def _separator(text: str) -> str:
 
 def _count(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"needs a number of lines, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number of lines, got {text!r}")
     return int(text)
 
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"needs a number of at least 1, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number of at least 1, got {text!r}")
     return int(text)
 
 
@@ -562,13 +506,14 @@ def _complain(message: str, *, as_json: bool) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    """An error on one line; kinds that we do not raise ourselves say their name."""
+    """Return an error on one line, with its type unless it is one that bochner raises."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"This needs the package {error.name!r}, which is not installed: pip install {error.name}."
+        name = error.name
+        return f"This needs the package {name!r}, which is not installed: pip install {name}."
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.strerror}: {error.filename}."
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: the output is not whole."
+        return f"{error.strerror}: the output is incomplete."
     text = " ".join(str(error).split())
     if type(error).__module__.startswith("bochner") or isinstance(error, ValueError | TypeError):
         return text

@@ -1,7 +1,4 @@
-"""Models for tables that ship with scikit-learn: one table of scores and one picture of effects.
-
-``make demo`` runs this; the picture goes to ``demo-output/``.
-"""
+"""Scores on tables of scikit-learn, and a figure of effects in ``demo-output/`` (``make demo``)."""
 
 import importlib.util
 import json
@@ -27,10 +24,10 @@ from ._terminal.text import aligned
 from .plots import plot_effects
 from .tabular import SpectralClassifier, SpectralRegressor
 
-# Frames name the columns of the picture; without the extras there are arrays, and no picture.
+# Frames have the column names of the figure; without pandas there are arrays, and no figure.
 _HAS_FRAMES = importlib.util.find_spec("pandas") is not None
 SEEDS = range(3)
-OURS, TREES, EXACT = "front door", "gradient-boosted trees", "exact RBF-SVM"
+OURS, TREES, EXACT = "bochner", "gradient-boosted trees", "exact RBF-SVM"
 DIABETES = "diabetes, R²"
 
 
@@ -53,16 +50,15 @@ def _scaled(model):
 
 
 def measured() -> tuple[dict[tuple[str, str], list[float]], Any]:
-    """Return {(table, method): test scores}, and our last model of the diabetes data with rows."""
+    """Return {(table, method): test scores}, and the last diabetes model with its rows."""
     scores: dict[tuple[str, str], list[float]] = {}
     data = tables()
     runs = [(name, seed, method) for name in data for seed in SEEDS for method in data[name][2]]
     for name, seed, method in track(runs, "models for tables"):
         X, y, models = data[name]
         model = clone(models[method])
-        model.set_params(
-            **{key: seed for key in model.get_params() if key.endswith("random_state")}
-        )
+        seeds = [key for key in model.get_params() if key.endswith("random_state")]
+        model.set_params(**dict.fromkeys(seeds, seed))
         strata = y if is_classifier(model) else None
         parts = train_test_split(X, y, test_size=0.3, stratify=strata, random_state=seed)
         X_train, X_test, y_train, y_test = parts
@@ -84,13 +80,10 @@ def scores_text(scores: dict[tuple[str, str], list[float]]) -> str:
 
 
 def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) -> int:
-    """Run the demo; returns an exit code."""
+    """Run the demo and return an exit code."""
     started = time.perf_counter()
     say = (lambda *_: None) if as_json else print
-    say(
-        f"Models that need no tuning: SpectralClassifier and SpectralRegressor, {len(SEEDS)} "
-        "random splits."
-    )
+    say(f"SpectralClassifier and SpectralRegressor without tuning, {len(SEEDS)} random splits.")
     say("Test scores, %:\n")
     scores, shown = measured()
     say(scores_text(scores))
@@ -99,27 +92,22 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
         figure = plot_effects(*shown)
     except ImportError:
         figure = None
-        print(
-            "\nNo picture: matplotlib is missing. Write: pip install 'bochner[plot]'",
-            file=sys.stderr,
-        )
+        message = "\nNo figure: matplotlib is not installed: pip install 'bochner[plot]'"
+        print(message, file=sys.stderr)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as beside:
             figure.savefig(beside, dpi=150)
-        say(f"\nPicture: {path}")
+        say(f"\nFigure: {path}")
     seconds = time.perf_counter() - started
     say(f"{seconds:.0f} s in all.")
     if as_json:
-        facts = {
-            "tables": [
-                {"table": name, "method": method, "scores": found}
-                for (name, method), found in scores.items()
-            ],
-            "pictures": [] if figure is None else [str(path)],
-            "seconds": seconds,
-        }
-        print(json.dumps(facts, indent=2))
+        rows = [
+            {"table": table, "method": method, "scores": found}
+            for (table, method), found in scores.items()
+        ]
+        pictures = [] if figure is None else [str(path)]
+        print(json.dumps({"tables": rows, "pictures": pictures, "seconds": seconds}, indent=2))
     return 0
 
 

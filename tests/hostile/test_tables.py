@@ -128,7 +128,7 @@ def test_objects_where_numbers_were_are_refused(prices, tmp_path):
     ran = run("predict", str(prices.file("price", "skops")), str(tmp_path / "table.jsonl"))
     assert ran.code == 2
     assert ran.error.strip() == (
-        "bochner: Column 'rooms' holds lists or objects of their own; write one number or text in "
+        "bochner: Column 'rooms' holds lists or objects; write one number or text in "
         "each row."
     )
 
@@ -154,8 +154,8 @@ def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(prices
     found = column_effects(
         model["model"], model["columns"].transform(some), Truth(some["price"].to_numpy())
     )
-    (curve,) = [curve for curve in found["curves"] if curve["kind"] == "levels"]
-    assert sorted(curve["x"]) == levels
+    (curve,) = [curve for curve in found.curves if curve.kind == "levels"]
+    assert sorted(curve.x) == levels
 
 
 def test_labels_that_end_in_a_nul_are_refused(prices):

@@ -1,5 +1,6 @@
 """Pages for tests, with text that would do harm if it were not escaped."""
 
+from bochner.tables.facts import Facts
 from bochner.tables.pages import model_page
 from bochner_papers.runner.pages import write_experiment, write_index
 from bochner_papers.runner.summary import averaged, beside_published
@@ -91,6 +92,8 @@ def facts(task):
             "threshold": {
                 "asked": EVIL,
                 "value": 0.2,
+                "false_positive_cost": None,
+                "false_negative_cost": None,
                 "mistakes": [3, 1],
                 "mistakes_at_half": [1, 4],
             },
@@ -129,10 +132,13 @@ def facts(task):
         "n_train": 75,
         "n_test": 25,
         "n_dropped": 1,
-        "numeric": [EVIL],
-        "categorical": [],
+        "identifiers": [],
+        "decimal": ".",
+        "file": {"unnamed": [], "sep": None, "skip_rows": None},
+        "repeated": None,
+        "seen": None,
+        "cost": {"seconds": 1.0, "peak_bytes": None},
         "columns": {EVIL: ["number", EVIL_ATTRIBUTE], "x": ["left out", EVIL]},
-        "left_out": {EVIL: EVIL_ATTRIBUTE},
         "notes": [EVIL],
         "seed": 0,
         "split": {"kind": "group", "column": EVIL, "n_groups": 9},
@@ -184,6 +190,6 @@ def write_all(folder, with_figure=True):
     ]
     for task in ("classification", "regression"):
         path = folder / f"{task}.html"
-        path.write_text(model_page(facts(task), EVIL), encoding="utf-8")
+        path.write_text(model_page(Facts.from_json(facts(task)), EVIL), encoding="utf-8")
         pages.append(path)
     return pages

@@ -49,7 +49,7 @@ def process(*arguments, **options):
         (["frobnicate"], "invalid choice: 'frobnicate'"),
         (["reproduce"], "required: NAME"),
         (["reproduce", "no_such_table"], "There is no experiment 'no_such_table'"),
-        (["reproduce", "rff_sampling", "--jobs", "0"], "needs a number of at least 1, got '0'"),
+        (["reproduce", "rff_sampling", "--jobs", "0"], "must be a number of at least 1, got '0'"),
         (["reproduce", "rff_sampling", "--scale", "huge"], "invalid choice: 'huge'"),
         (["fit", "absent.csv", "--target", "y"], "There is no file absent.csv"),
         (["fit", "absent.csv"], "required: --target"),
@@ -309,7 +309,7 @@ def test_probabilities_of_numbers_are_refused_in_one_sentence(capsys, tmp_path, 
     code, _, err = run(capsys, "predict", "t.skops", "t.csv", "--proba")
     assert (code, err) == (
         2,
-        "bochner: Probabilities are for classification; this model predicts numbers.\n",
+        "bochner: --proba is for classification; this model predicts numbers.\n",
     )
     code, out, _ = run(capsys, "predict", "t.skops", "t.csv")
     assert (code, len(out.splitlines())) == (0, 41)
@@ -342,7 +342,7 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
     assert code == 0
     for words in (
         "worse in average precision",
-        "Predicts 'yes' from",
+        "predicts 'yes' from",
         "whole groups of 'person' (3)",
         "fitted again",
     ):
@@ -356,7 +356,7 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
     assert "ROC curve" in shown
     for wrong, message in (
         (["--metric", "mad"], "invalid choice: 'mad'"),
-        (["--threshold", "x"], "A threshold is balanced"),
+        (["--threshold", "x"], "--threshold must be balanced"),
     ):
         code, _, err = run(capsys, "fit", "t.csv", "--target", "found", *wrong)
         assert code == 2
@@ -407,19 +407,20 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
     }
     code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", "--drop", "zip,age")
     assert code == 0
-    assert "Left out: 'zip', as asked." in out
-    assert "Left out: 'age', as asked." in out
+    assert "Left out: 'zip', as requested." in out
+    assert "Left out: 'age', as requested." in out
     assert (
-        "Read: 'day', dates written as yearmonthday: the trend in days, weekday as circles." in out
+        "Read: 'day', dates written as yearmonthday: trend in days, sine and cosine of weekday."
+        in out
     )
     for said, message in (
         (
             ["--drop", "zap"],
-            "The table has no column 'zap', which is to be dropped; did you mean 'zip'?",
+            "The table has no column 'zap' to drop; did you mean 'zip'?",
         ),
         (
             ["--drop", "zip", "--id", "zip"],
-            "Column 'zip' is said to be two things, drop and identifier",
+            "Column 'zip' has two roles, drop and identifier",
         ),
         (["--drop", "y"], "Column 'y' is the target"),
     ):

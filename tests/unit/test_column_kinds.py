@@ -23,4 +23,4 @@ def test_words_for_missing_values_are_no_strays_in_any_case(word):
 def test_other_words_among_numbers_are_counted():
     columns, note = NumberColumn(".").read(pd.Series(["1", "soon", "soon", "2"]), "x")
     np.testing.assert_array_equal(columns["x"], [1, np.nan, np.nan, 2])
-    assert str(note) == "2 value(s) such as 'soon' are no numbers and count as missing"
+    assert str(note) == "2 value(s) such as 'soon' are not numbers, read as missing"

@@ -21,7 +21,7 @@ def test_demo_says_what_it_found_and_writes_a_picture(as_json, tmp_path, monkeyp
     assert demo.main(tmp_path, as_json) == 0
     printed = capsys.readouterr().out
     assert "exact RBF-SVM" in printed
-    assert "front door" in printed
+    assert "bochner" in printed
     if as_json:
         facts = json.loads(printed)
         assert facts["pictures"] == [str(tmp_path / "effects.png")]
@@ -31,7 +31,7 @@ def test_demo_says_what_it_found_and_writes_a_picture(as_json, tmp_path, monkeyp
         assert all(
             0.3 < score <= 1
             for row in facts["tables"]
-            if row["method"] == "front door"
+            if row["method"] == "bochner"
             for score in row["scores"]
         )
     assert [path.name for path in tmp_path.iterdir()] == ["effects.png"]

@@ -9,10 +9,16 @@ from xml.etree import ElementTree
 import page_samples
 import pytest
 
+from bochner.tables.facts import Facts
 from bochner.tables.pages import charts, model_page
 from bochner.tables.pages.document import document, table, tag
 from bochner_papers.runner.pages import write_experiment, write_index
 from bochner_papers.runner.summary import averaged
+
+
+def page(facts, name="x"):
+    return model_page(Facts.from_json(facts), name)
+
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -138,7 +144,7 @@ def test_tags_escape_children_and_attributes():
 @pytest.mark.parametrize("kind", ["holds", "open", "fails"])
 def test_a_model_page_has_the_color_and_the_reasons_of_its_verdict(kind):
     facts = page_samples.facts("classification")
-    shown = model_page(facts | {"verdict": {"kind": kind, "reasons": ["linear is better."]}}, "x")
+    shown = page(facts | {"verdict": {"kind": kind, "reasons": ["linear is better."]}})
     assert f'class="verdict {kind}"' in shown
     assert "linear is better." in shown
 
@@ -153,7 +159,7 @@ def test_a_model_page_tells_path_and_kernels():
         "seconds": 2.0,
         "prior": "mostly age",
     }
-    shown = model_page(facts | {"path": "exact: 7 rows", "members": [member]}, "x")
+    shown = page(facts | {"path": "exact: 7 rows", "members": [member]})
     assert "exact: 7 rows." in shown
     for cell in ("anova", "0.25", "0.5", "0.125", "mostly age"):
         assert f">{cell}</t" in shown
@@ -161,13 +167,13 @@ def test_a_model_page_tells_path_and_kernels():
 
 def test_columns_without_effect_are_counted_instead_of_drawn():
     facts = page_samples.facts("classification")
-    shown = model_page(
-        facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}, "importance_error": {"a": 0.1}}, "x"
+    shown = page(
+        facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}, "importance_error": {"a": 0.1}}
     )
     assert "100.0%" in shown
     assert "2 more columns with less effect or none" in shown
-    nothing = model_page(facts | {"importance": {"a": 0.0}}, "x")
-    assert "No column changes what the model predicts" in nothing
+    nothing = page(facts | {"importance": {"a": 0.0}})
+    assert "No column changes the predictions" in nothing
 
 
 def test_long_tables_of_averages_are_folded_where_a_published_table_stands_above(tmp_path):
@@ -190,7 +196,7 @@ def test_a_model_page_says_what_is_known_of_where_it_comes_from_and_of_every_par
             "made": "2021-01-01",
             "version": "9",
         }
-        shown = model_page(facts, "m.skops")
+        shown = page(facts, "m.skops")
         for words in (
             "bochner fit t.csv",
             "SHA-256 abc123",
@@ -201,17 +207,16 @@ def test_a_model_page_says_what_is_known_of_where_it_comes_from_and_of_every_par
         ):
             assert words in shown, words
         headings = (
-            "Beside other models",
-            "Where it errs",
-            "Rows predicted worst",
-            "What columns do",
-            "How columns were read",
+            "Comparison with other models",
+            "Errors",
+            "Rows with the largest errors",
+            "Effects of columns",
+            "Columns as read",
         )
         assert all(f"<h2>{heading}</h2>" in shown for heading in headings)
         assert len(shown) < 2_000_000
-    assert "no product" in model_page(
-        facts | {"effects": {"outputs": [], "curves": [], "why_none": "no product"}}, "x"
-    )
+    none = {"outputs": [], "curves": [], "pair": None, "why_none": "no product"}
+    assert "no product" in page(facts | {"effects": none})
 
 
 # --- charts ---------------------------------------------------------------------------------------

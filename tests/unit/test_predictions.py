@@ -138,7 +138,7 @@ def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path)
     code, out, err = run(capsys, "predict", classes[0], tmp_path / "new.csv")
     assert (code, out.count("\n")) == (0, 4)
     assert err.splitlines() == [
-        "Column 'petal width (cm)': 1 value(s) such as 'wide' are no numbers and count as missing.",
+        "Column 'petal width (cm)': 1 value(s) such as 'wide' are not numbers, read as missing.",
         "Values are missing in columns that were complete in training: 'color' (33.3 % of the "
         "rows), 'petal width (cm)' (33.3 % of "
         "the rows); levels are unknown from training: 'color': 'green' (33.3 % of the rows). "
@@ -163,9 +163,9 @@ def test_dates_in_another_format_are_read_and_others_refused(capsys, tmp_path):
     frame.assign(day=times.strftime("%Y-%m-%d")).to_csv(tmp_path / "iso.csv", index=False)
     code, out, err = run(capsys, "predict", model, tmp_path / "iso.csv")
     assert (code, out) == (0, expected)
-    assert "are dates as year-month-day; the training table has day/month/year" in err
+    assert "are dates written as year-month-day; in the training table, as day/month/year" in err
     for value, words in (
-        ("04/25/2021", "unclear which number is the month"),
+        ("04/25/2021", "the order of day and month is unclear"),
         ("soon", "is not a date"),
     ):
         pandas.DataFrame({"day": [value]}).to_csv(tmp_path / "new.csv", index=False)
@@ -200,10 +200,10 @@ def test_a_new_file_may_be_written_otherwise(capsys, values, tmp_path):
         (
             "classes",
             ["--interval", "0.9"],
-            "Intervals are for regression; this model predicts classes",
+            "--interval is for regression; this model predicts classes",
         ),
-        ("values", ["--interval", "90"], "The level of an interval lies between 0 and 1, got 90"),
-        ("values", ["--proba"], "Probabilities are for classification"),
+        ("values", ["--interval", "90"], "--interval must be between 0 and 1, e.g. 0.9; got 90"),
+        ("values", ["--proba"], "--proba is for classification"),
         (
             "values",
             ["--keep", "nummber"],
@@ -212,13 +212,13 @@ def test_a_new_file_may_be_written_otherwise(capsys, values, tmp_path):
         (
             "values",
             ["--out", "p.xlsx"],
-            "Predictions are written as .csv, .parquet or .pq, got --out p.xlsx",
+            "--out must end in .csv, .parquet or .pq, got p.xlsx",
         ),
         ("values", ["--out", "no/p.csv"], "There is no folder for the predictions: no/p.csv"),
         (
             "values",
             ["--out", "p.parquet", "--json"],
-            "--json writes JSON, but p.parquet is a name for Parquet",
+            "--json writes JSON, but p.parquet is the name of a Parquet file",
         ),
         ("values", ["--out", "p.parquet", "--safe-cells"], "--safe-cells is for CSV files"),
         ("values", ["--sep", ";;"], "A separator is one character"),

@@ -2,7 +2,10 @@
 observations.
 """
 
+from dataclasses import replace
+
 import numpy as np
+import page_samples
 import pytest
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -11,12 +14,13 @@ pandas = pytest.importorskip("pandas")
 
 from bochner import fit_table
 from bochner.tables import ColumnReader, TableError
-from bochner.tables.evaluate import baselines as rivals_module
-from bochner.tables.evaluate.baselines import rivals
+from bochner.tables.evaluate import baselines as baselines_module
+from bochner.tables.evaluate.baselines import baseline_models
 from bochner.tables.evaluate.copies import Observations, seen_inputs
-from bochner.tables.evaluate.splitting import SplitWish, split_rows
+from bochner.tables.evaluate.splitting import SplitSpec, split_rows
 from bochner.tables.evaluate.thresholds import out_of_sample_scores
 from bochner.tables.evaluate.usable_rows import usable_rows
+from bochner.tables.facts import Facts, RepeatedRows, SeenRows
 from bochner.tables.pages import model_page
 from bochner.tables.text import fit_text, repeated_text
 
@@ -98,7 +102,7 @@ def test_copies_are_on_one_side_of_every_split_and_count_once_when_held_out(kind
     )
     frame = twice(frame).sample(frac=1, random_state=seed).reset_index(drop=True)
     table = with_labels(frame) if classify else frame
-    wish = SplitWish.of(kind, list(table.columns), "y")
+    wish = SplitSpec.of(kind, list(table.columns), "y")
     rows = usable_rows(table, "y", "auto", {}, wish.column)
     split = split_rows(wish, rows.rest, rows.y, classify, seed, ".", rows.observations)
     numbers = rows.observations.numbers
@@ -113,7 +117,7 @@ def test_a_split_without_copies_is_that_of_scikit_learn(seed):
     from sklearn.model_selection import train_test_split
 
     y = np.random.default_rng(seed).integers(2, size=60)
-    split = split_rows(SplitWish(), None, y, True, seed, ".", Observations(np.arange(60)))
+    split = split_rows(SplitSpec(), None, y, True, seed, ".", Observations(np.arange(60)))
     train, test = train_test_split(np.arange(60), test_size=0.25, random_state=seed, stratify=y)
     np.testing.assert_array_equal(split.train, train)
     np.testing.assert_array_equal(split.test, test)
@@ -177,24 +181,19 @@ def test_held_out_inputs_among_the_training_rows_are_counted():
 
 
 def test_repeated_rows_are_reported():
-    facts = {
-        "n_rows": 450,
-        "n_test": 75,
-        "repeated": {"n_rows": 150, "share": 1 / 3, "are_ties": False},
-        "seen": None,
-    }
+    facts = Facts.from_json(page_samples.facts("regression") | {"n_rows": 450, "n_test": 75})
+    facts = replace(facts, repeated=RepeatedRows(150, 1 / 3, False))
     assert repeated_text(facts) == [
-        "150 of 450 rows (33%) repeat another row; copies were kept on the same side of every "
-        "split, "
+        "150 of 450 rows (33%) repeat another row; copies are on the same side of every split, "
         "and held-out copies count once."
     ]
-    facts["repeated"]["are_ties"], facts["seen"] = True, {"n_rows": 60, "share": 0.8}
-    assert repeated_text(facts) == [
-        "150 of 450 rows (33%) repeat another row; the same inputs occur with different outcomes, "
-        "so they count as independent observations.",
+    both = replace(facts, repeated=RepeatedRows(150, 1 / 3, True), seen=SeenRows(60, 0.8))
+    assert repeated_text(both) == [
+        "150 of 450 rows (33%) repeat another row; equal inputs also have different outcomes, "
+        "so these are independent observations.",
         "60 of 75 held-out rows (80%) have inputs that also occur among the training rows.",
     ]
-    assert repeated_text(facts | {"repeated": None, "seen": None}) == []
+    assert repeated_text(replace(facts, repeated=None, seen=None)) == []
 
 
 def test_what_is_said_of_a_table_twice_holds_for_fresh_rows():
@@ -214,9 +213,9 @@ def test_what_is_said_of_a_table_twice_holds_for_fresh_rows():
         abs(entry["r2"] - (1 - np.mean(errors**2) / fresh["y"].var()))
         < 3 * entry["standard_errors"]["r2"]
     )
-    said = "300 of 600 rows (50%) repeat another row; copies were kept on the same side"
-    assert said in fit_text(facts)
-    assert said in model_page(facts, "model.skops")
+    said = "300 of 600 rows (50%) repeat another row; copies are on the same side"
+    assert said in fit_text(Facts.from_json(facts))
+    assert said in model_page(Facts.from_json(facts), "model.skops")
 
 
 @pytest.mark.long
@@ -251,7 +250,7 @@ def test_other_models_get_no_means_of_the_target(monkeypatch):
     """Trees on noisy means fit noise: log-loss .632 beside .605 of the constant. On the levels they
     find nothing.
     """
-    monkeypatch.setattr(rivals_module, "installed", list)
+    monkeypatch.setattr(baselines_module, "installed", list)
     judged = fit_table(many_names(np.random.default_rng(0)), "y").facts_["judged"]
     assert judged["HistGradientBoosting"]["log-loss"] == pytest.approx(
         judged["constant"]["log-loss"], abs=1e-3
@@ -268,10 +267,10 @@ def test_other_models_get_raw_columns(monkeypatch):
 
     def watched(X, *others):
         seen.append(X)
-        found, notes = rivals(X, *others)
+        found, notes = baseline_models(X, *others)
         return {"constant": found["constant"]}, notes
 
-    monkeypatch.setattr(fitting_module, "rivals", watched)
+    monkeypatch.setattr(fitting_module, "baseline_models", watched)
     rng = np.random.default_rng(0)
     frame = many_names(rng, 300, 80).assign(
         day=pandas.date_range("2020-01-01", periods=300).astype(str),
@@ -319,10 +318,10 @@ def test_catboost_is_given_texts_and_the_names_of_categories(monkeypatch):
     stub = ModuleType("catboost")
     stub.CatBoostClassifier = stub.CatBoostRegressor = Recorder
     monkeypatch.setitem(sys.modules, "catboost", stub)
-    monkeypatch.setattr(rivals_module, "installed", lambda: ["CatBoost"])
+    monkeypatch.setattr(baselines_module, "installed", lambda: ["CatBoost"])
     names = pandas.Series(["u", None, "v", "u"] * 10, dtype="category")
     X = pandas.DataFrame({"column 0": names, "column 1": np.arange(40.0)})
-    model = rivals(X, np.arange(40) % 2, True, 0, "log-loss")[0]["CatBoost"].fit(
+    model = baseline_models(X, np.arange(40) % 2, True, 0, "log-loss")[0]["CatBoost"].fit(
         X, np.arange(40) % 2
     )
     assert model.model.cat_features == ["column 0"]
@@ -338,6 +337,6 @@ def test_linear_models_get_levels_and_imputed_numbers():
     y = np.where(X["level"] == "b", 3.0, 0.0)
     new = X.assign(level=pandas.Categorical(["never seen"] * 60))
     for name in ("linear", "RBF-SVM"):
-        model = rivals(X, y, False, 0, "rmse")[0][name].fit(X, y)
+        model = baseline_models(X, y, False, 0, "rmse")[0][name].fit(X, y)
         assert np.abs(model.predict(X) - y).max() < 0.5
         assert np.all(np.isfinite(model.predict(new)))

@@ -109,7 +109,7 @@ def test_headers_and_lines_that_do_not_quite_fit(tmp_path):
     frame = load_table(path)
     assert frame.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
     assert frame.attrs["notes"] == [
-        "The lines have one field more than the header: the first one is taken as names of rows."
+        "Lines have one field more than the header: the first holds row names."
     ]
     path.write_text("a,a,b,a\n1,2,3,4\n")
     assert list(load_table(path).columns) == ["a", "a.1", "b", "a.2"]
@@ -213,10 +213,10 @@ def test_standard_input(monkeypatch, kind):
         (
             "t.csv",
             b"PK\x03\x04 rest",
-            "is no text: it is a zip archive or an Excel workbook. Save the table as CSV",
+            "is not text: it is a zip archive or an Excel workbook. Save the table as CSV",
         ),
-        ("t.csv", bytes(range(256)) * 20, "is no text: it holds bytes of zero"),
-        ("t.csv", bytes(range(1, 256)) * 20, "is no text: it is full of control characters"),
+        ("t.csv", bytes(range(256)) * 20, "is not text: it holds bytes of zero"),
+        ("t.csv", bytes(range(1, 256)) * 20, "is not text: it is full of control characters"),
         ("t.csv", b"PAR1 rest", "it is a Parquet file"),
         ("t.csv", b"\n\n \n", "is empty|holds no rows"),
         ("t.jsonl", b'{"a": 1}\n{"a"\n', "Line 2 of .* is not a JSON object"),

@@ -11,7 +11,7 @@ pandas = pytest.importorskip("pandas")
 
 from bochner import SpectralClassifier, SpectralRegressor, fit_table
 from bochner.tables import ColumnReader
-from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tables.evaluate import baselines as baselines_module
 from bochner.tables.evaluate import findings as findings_module
 from bochner.tables.evaluate.findings import (
     class_curves,
@@ -22,6 +22,7 @@ from bochner.tables.evaluate.findings import (
     worst_rows,
 )
 from bochner.tables.evaluate.metrics import Predicted, Truth
+from bochner.tables.facts import as_json
 from bochner.tabular.effects import column_importances
 
 
@@ -69,7 +70,7 @@ def test_importances_are_those_of_the_front_door_with_their_spread(fitted):
 def test_curves_and_the_map_are_effects_whatever_other_columns_are(kind, fitted):
     _, X, models = fitted
     model, truth = models[kind]
-    found = column_effects(model, X, truth)
+    found = as_json(column_effects(model, X, truth))
     assert {"a", "word"} <= {curve["column"] for curve in found["curves"]}
     other = X.iloc[[17]]  # all other columns are those of this row
 
@@ -109,8 +110,8 @@ def test_pairs_are_left_out_where_they_would_take_long(fitted, monkeypatch):
     _, X, models = fitted
     monkeypatch.setattr(findings_module, "_PAIR_WORK", 1000)
     found = column_effects(models["values"][0], X, models["values"][1])
-    assert found["pair"] is None
-    assert found["curves"]
+    assert found.pair is None
+    assert found.curves
 
 
 def test_roc_points_enclose_the_area_and_calibration_counts_every_row():
@@ -134,7 +135,7 @@ def test_roc_points_enclose_the_area_and_calibration_counts_every_row():
 def test_coverage_is_the_share_of_rows_between_the_ends(fitted):
     _, X, models = fitted
     model, truth = models["values"]
-    found = value_findings(model, X, truth, Predicted(model.predict(X)))["intervals"]
+    found = as_json(value_findings(model, X, truth, Predicted(model.predict(X))))["intervals"]
     low, high = model.predict_interval(X, 0.9).T
     assert found["coverage"] == np.mean((low <= truth.y) & (truth.y <= high))
     assert found["median_width"] == pytest.approx(np.median(high - low))
@@ -152,10 +153,10 @@ def test_the_worst_rows_are_named_by_their_place_in_the_table():
         Predicted(np.array([1.5, 2.0, 0.0])),
         ["b", "a"],
     )
-    assert found["columns"] == ["b", "a"]
-    assert found["rows"][0] == [10, "3", "0", -3.0, "nan", "r"]
-    assert found["rows"][2][:4] == [8, "2", "2", 0.0]
-    assert len(found["rows"][2][5]) == 40
+    assert found.columns == ["b", "a"]
+    assert found.rows[0] == [10, "3", "0", -3.0, "nan", "r"]
+    assert found.rows[2][:4] == [8, "2", "2", 0.0]
+    assert len(found.rows[2][5]) == 40
 
 
 def test_thinning_keeps_the_ends():
@@ -165,7 +166,7 @@ def test_thinning_keeps_the_ends():
 
 @pytest.mark.parametrize("target", long_except(["y", "word"], "y"))
 def test_facts_are_plain_and_small(table, target, monkeypatch):
-    monkeypatch.setattr(rivals_module, "installed", list)
+    monkeypatch.setattr(baselines_module, "installed", list)
     frame = pandas.concat([table] * 3, ignore_index=True)
     text = json.dumps(fit_table(frame, target).facts_, allow_nan=False)
     assert len(text) < 60_000

@@ -10,16 +10,17 @@ from table_samples import quick_models
 
 from bochner import fit_table, load, save
 from bochner.tables import ColumnReader, TableError
-from bochner.tables.evaluate import baselines as rivals_module
-from bochner.tables.evaluate.evaluation import judged
+from bochner.tables.evaluate import baselines as baselines_module
+from bochner.tables.evaluate.evaluation import evaluate
 from bochner.tables.evaluate.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error
-from bochner.tables.evaluate.splitting import SplitWish, split_rows
+from bochner.tables.evaluate.splitting import SplitSpec, split_rows
 from bochner.tables.evaluate.target import counted_labels
 from bochner.tables.evaluate.thresholds import (
     ThresholdClassifier,
-    ThresholdWish,
+    ThresholdSpec,
     cheapest_threshold,
 )
+from bochner.tables.facts import Facts
 from bochner.tables.provenance import fingerprint
 from bochner.tables.text import certificate_text, fit_text, refit_text
 
@@ -104,13 +105,13 @@ def test_rows_of_one_group_count_as_one():
 def test_differences_are_positive_where_ours_is_better_whichever_way_a_metric_goes():
     truth, predicted = example("two classes", 0)
     perfect = Predicted(truth.y, (truth.y[:, None] == truth.classes).astype(float))
-    entry = judged(predicted, truth, perfect)
+    entry = evaluate(predicted, truth, perfect)
     assert all(
-        entry["worse_by"][name][0] > 0
+        entry.worse_by[name][0] > 0
         for name, metric in METRICS.items()
         if "two classes" in metric.kinds
     )
-    assert all(found == [0, 0] for found in judged(perfect, truth, perfect)["worse_by"].values())
+    assert all(found == [0, 0] for found in evaluate(perfect, truth, perfect).worse_by.values())
 
 
 def test_the_limit_of_whole_groups_holds_for_the_mean_over_groups(seed):
@@ -130,9 +131,9 @@ def test_the_limit_of_whole_groups_holds_for_the_mean_over_groups(seed):
 
 
 def _certified(truth, predicted):
-    from bochner.tables.evaluate.evaluation import _certificate
+    from bochner.tables.evaluate.evaluation import certificate
 
-    return _certificate(predicted, truth)["certified"]
+    return certificate(predicted, truth).certified
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ def _certified(truth, predicted):
 
 @pytest.mark.parametrize("text", ["balanced", "cost:1,7", "cost:3,1"])
 def test_the_cheapest_threshold_is_that_of_all_that_could_be_tried(text, seed):
-    rng, wish = np.random.default_rng(seed), ThresholdWish.of(text)
+    rng, wish = np.random.default_rng(seed), ThresholdSpec.of(text)
     scores, positive = rng.random(50).round(1), rng.random(50) < 0.3
     of_positive, of_negative = wish.row_costs(positive)
 
@@ -157,8 +158,8 @@ def test_the_cheapest_threshold_is_that_of_all_that_could_be_tried(text, seed):
     "text", ["half", "cost:1", "cost:1,x", "cost:0,1", "cost:1,inf", "balanced:1"]
 )
 def test_thresholds_that_make_no_sense(text):
-    with pytest.raises(TableError, match="A threshold is balanced or cost:FP,FN"):
-        ThresholdWish.of(text)
+    with pytest.raises(TableError, match="--threshold must be balanced, or cost:FP,FN"):
+        ThresholdSpec.of(text)
 
 
 N_RARE = 400
@@ -194,7 +195,7 @@ def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
     chosen = model.facts_["threshold"]
     assert chosen["value"] < 0.4
     assert chosen["mistakes"][1] < chosen["mistakes_at_half"][1]
-    assert "Predicts 'yes' from a probability of" in fit_text(model.facts_)
+    assert "predicts 'yes' from a probability of" in fit_text(Facts.from_json(model.facts_))
     pytest.importorskip("skops")
     save(model, tmp_path / "m.skops")
     loaded = load(tmp_path / "m.skops")
@@ -214,8 +215,8 @@ def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
     assert set(facts["judged"]) == {"bochner", "constant"}
     is_no = model.predict_proba(rare)[:, 0] >= facts["threshold"]["value"]
     np.testing.assert_array_equal(model.predict(rare), np.where(is_no, "no", "yes"))
-    assert "Predicts 'no' from a probability of" in fit_text(facts)
-    last = fit_text(facts).splitlines()[-1]
+    assert "predicts 'no' from a probability of" in fit_text(Facts.from_json(facts))
+    last = fit_text(Facts.from_json(facts)).splitlines()[-1]
     assert last.startswith(f"All {N_RARE} rows in ")
     assert 1e7 < facts["cost"]["peak_bytes"] < 1e11
     with pytest.raises(TableError, match="'maybe' is not one of two classes: 'no', 'yes'"):
@@ -225,17 +226,17 @@ def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
 
 
 def test_a_rival_that_needs_much_memory_is_fitted_on_a_stated_sample(monkeypatch):
-    monkeypatch.setattr(rivals_module, "_SVM_ROWS", 50)
-    monkeypatch.setattr(rivals_module, "_NYSTROEM_ROWS", 80)
+    monkeypatch.setattr(baselines_module, "_SVM_ROWS", 50)
+    monkeypatch.setattr(baselines_module, "_NYSTROEM_ROWS", 80)
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({"a": rng.normal(size=200)})
     frame["y"] = frame["a"] + 0.1 * rng.normal(size=200)
     facts = fit_table(frame, "y").facts_
     assert "Nyström + linear is fitted on 80 of the 150 rows." in facts["notes"]
     assert facts["judged"]["Nyström + linear"]["r2"] > 0.5
-    rows = rivals_module.sampled_rows("Nyström + linear", (150, 1), 0)
+    rows = baselines_module.sampled_rows("Nyström + linear", (150, 1), 0)
     assert len(np.unique(rows)) == 80
-    assert rivals_module.sampled_rows("linear", (150, 1), 0) is None
+    assert baselines_module.sampled_rows("linear", (150, 1), 0) is None
 
 
 def test_labels_are_counted_as_by_sorting_them():
@@ -254,7 +255,7 @@ def test_labels_are_counted_as_by_sorting_them():
 @pytest.mark.long
 def test_a_threshold_is_not_chosen_on_held_out_rows(rare):
     """Other labels of held-out rows leave it where it is."""
-    split = split_rows(SplitWish("time", "day"), rare, rare["found"].to_numpy(), True, 0, ".")
+    split = split_rows(SplitSpec("time", "day"), rare, rare["found"].to_numpy(), True, 0, ".")
     changed = rare.copy()
     changed.loc[split.test[::3], "found"] = "yes"
     found = [
@@ -270,9 +271,9 @@ def test_a_threshold_is_not_chosen_on_held_out_rows(rare):
 def test_requests_that_do_not_fit_the_target(rare):
     numbers = rare.drop(columns="found")
     for options, message in (
-        ({"metric": "auc"}, "no metric 'auc' for numbers; write one of auto, rmse, r2, mae"),
-        ({"threshold": "balanced"}, "A threshold is for two classes; 'a' has numbers"),
-        ({"split": "weekly"}, "A split is random, time:COLUMN or group:COLUMN, got 'weekly'"),
+        ({"metric": "auc"}, "no metric 'auc' for numbers; use one of auto, rmse, r2, mae"),
+        ({"threshold": "balanced"}, "--threshold needs two classes; 'a' has numbers"),
+        ({"split": "weekly"}, "--split must be random, time:COLUMN or group:COLUMN, got 'weekly'"),
         ({"split": "time:dya"}, "no column 'dya' to split by; did you mean 'day'"),
         ({"split": "group:a"}, "'a' is the target"),
     ):
@@ -283,7 +284,7 @@ def test_requests_that_do_not_fit_the_target(rare):
     with pytest.raises(TableError, match="neither dates nor numbers"):
         fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="time:word")
     late = rare.assign(found=np.where(np.arange(N_RARE) < 100, rare["found"], "no"))
-    with pytest.raises(TableError, match=r"the held-out rows have one class only \('no'\)"):
+    with pytest.raises(TableError, match=r"the held-out rows have only one class \('no'\)"):
         fit_table(late, "found", split="time:day")
     with pytest.raises(TableError, match="has 2 groups; at least 8"):
         fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="group:word")
@@ -295,7 +296,7 @@ def test_requests_that_do_not_fit_the_target(rare):
 def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
     y = rare["found"].to_numpy()
     split = split_rows(
-        SplitWish("time", "day"), rare.sample(frac=1, random_state=0), y, True, 0, "."
+        SplitSpec("time", "day"), rare.sample(frac=1, random_state=0), y, True, 0, "."
     )
     days = pandas.to_datetime(
         rare.sample(frac=1, random_state=0)["day"], format="%d.%m.%Y"
@@ -303,10 +304,10 @@ def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
     assert days[split.train].max() < days[split.test].min()
     assert 0.2 < len(split.test) / len(y) < 0.3
     with_hole = rare.assign(day=rare["day"].where(np.arange(N_RARE) > 200))
-    hole = split_rows(SplitWish("time", "day"), with_hole, y, True, 0, ".")
+    hole = split_rows(SplitSpec("time", "day"), with_hole, y, True, 0, ".")
     assert hole.notes == ["201 rows without a value of 'day' are not held out."]
     for classify, target in ((True, y), (False, rare["a"].to_numpy())):
-        split = split_rows(SplitWish("group", "patient"), rare, target, classify, 0, ".")
+        split = split_rows(SplitSpec("group", "patient"), rare, target, classify, 0, ".")
         patients = rare["patient"].to_numpy()
         assert not set(patients[split.train]) & set(patients[split.test])
         assert 0.15 < len(split.test) / len(y) < 0.35
@@ -317,27 +318,27 @@ def test_what_is_certified_is_said_for_each_split(rare):
     group = fit_table(rare, "found", split="group:patient", refit=True)
     assert group.facts_["columns"]["patient"] == [
         "left out",
-        "the groups that rows are held out by",
+        "column of the groups to hold out",
     ]
     n_groups = group.facts_["split"]["n_groups"]
     assert 12 <= n_groups <= 18
     assert (
         f"on average over groups drawn like the {n_groups} held-out ones of 'patient'"
-        in certificate_text(group.facts_)
+        in certificate_text(Facts.from_json(group.facts_))
     )
-    assert "nothing is certified for single rows" in certificate_text(group.facts_)
-    assert f"fitted again, on all {N_RARE} rows" in refit_text(group.facts_)[0]
+    assert "nothing is certified for single rows" in certificate_text(Facts.from_json(group.facts_))
+    assert f"fitted again, on all {N_RARE} rows" in refit_text(Facts.from_json(group.facts_))[0]
     entry = group.facts_["judged"]["bochner"]
     assert entry["certified"] > entry["error_of_groups"]
     numbers = fit_table(
         rare.drop(columns=["found", "day"]), "a", split="group:patient", compare=False
     )
-    assert "no interval is certified" in certificate_text(numbers.facts_)
+    assert "no interval is certified" in certificate_text(Facts.from_json(numbers.facts_))
     time = fit_table(rare.drop(columns="patient"), "found", split="time:day", compare=False)
-    assert certificate_text(time.facts_).startswith(
+    assert certificate_text(Facts.from_json(time.facts_)).startswith(
         "Not certified: rows in time are seldom independent"
     )
-    assert refit_text(time.facts_) == []
+    assert refit_text(Facts.from_json(time.facts_)) == []
 
 
 def test_a_refit_is_the_front_door_on_all_rows(rare):
@@ -354,19 +355,19 @@ def test_a_refit_is_the_front_door_on_all_rows(rare):
 
 
 def test_catboost_is_a_rival_up_to_a_stated_size(monkeypatch):
-    monkeypatch.setattr(rivals_module, "installed", lambda: ["CatBoost"])
-    monkeypatch.setattr(rivals_module, "_CATBOOST_WORK", 50)
+    monkeypatch.setattr(baselines_module, "installed", lambda: ["CatBoost"])
+    monkeypatch.setattr(baselines_module, "_CATBOOST_WORK", 50)
     X, y = pandas.DataFrame({"column 0": np.arange(60.0)}), np.arange(60) % 2
-    found, notes = rivals_module.rivals(X, y, True, 0, "log-loss")
+    found, notes = baselines_module.baseline_models(X, y, True, 0, "log-loss")
     assert "CatBoost" not in found
     assert notes == [
-        "CatBoost is left out: 60 rows x 2 classes are more than 50, which would take it minutes."
+        "CatBoost is left out: 60 rows x 2 classes are more than 50, a fit would take minutes."
     ]
     pytest.importorskip("catboost")
-    found, notes = rivals_module.rivals(X, np.sin(y), False, 0, "mae")
-    assert notes == ["CatBoost is left out: 60 rows are more than 50, which would take it minutes."]
-    monkeypatch.setattr(rivals_module, "_CATBOOST_WORK", 200)
-    found, notes = rivals_module.rivals(X, y, True, 0, "log-loss")
+    found, notes = baselines_module.baseline_models(X, np.sin(y), False, 0, "mae")
+    assert notes == ["CatBoost is left out: 60 rows are more than 50, a fit would take minutes."]
+    monkeypatch.setattr(baselines_module, "_CATBOOST_WORK", 200)
+    found, notes = baselines_module.baseline_models(X, y, True, 0, "log-loss")
     model = found["CatBoost"].set_params(model__iterations=5).fit(X, y)
     assert model.predict_proba(X).shape == (60, 2)
 

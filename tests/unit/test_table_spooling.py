@@ -132,11 +132,11 @@ def test_models_are_alike(everything_large, target, options):
 def test_others_get_a_sample_of_a_large_table(monkeypatch):
     from bochner.tables.evaluate import baselines as rivals
 
-    monkeypatch.setattr(rivals, "_RIVAL_CELLS", 400)
+    monkeypatch.setattr(rivals, "_MAX_CELLS", 400)
     monkeypatch.setattr(rivals, "_SVM_ROWS", 50)
     model = fit_table(table(np.random.default_rng(4))[["x", "hole", "whole", "money", "y"]], "y")
     assert (
-        "Other models hold their rows in memory: they are fitted on 100 of the 225 rows."
+        "Other models need all rows in memory: they are fitted on 100 of the 225 rows."
         in model.facts_["notes"]
     )
     assert {"linear", "constant"} <= model.facts_["judged"].keys()

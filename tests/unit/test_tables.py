@@ -32,10 +32,11 @@ from bochner import (
 )
 from bochner.tables import ColumnReader, TableError
 from bochner.tables import fitting as fitting_module
-from bochner.tables.evaluate import baselines as rivals_module
-from bochner.tables.evaluate.evaluation import interval_certificate, judged, verdict
+from bochner.tables.evaluate import baselines as baselines_module
+from bochner.tables.evaluate.evaluation import evaluate, interval_certificate, verdict
 from bochner.tables.evaluate.metrics import Predicted, Truth
 from bochner.tables.evaluate.target import task_of
+from bochner.tables.facts import ClassFacts
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -200,7 +201,7 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
     ):
         assert len(model.predict(frame)) == 4
     assert model["columns"].read(frame)[1] == [
-        "Column 'sepal length (cm)': 1 value(s) such as 'much' are no numbers and count as missing.",
+        "Column 'sepal length (cm)': 1 value(s) such as 'much' are not numbers, read as missing.",
     ]
     with pytest.raises(TableError, match=r"lacks 'petal width \(cm\)'"):
         model.predict(iris.drop(columns="petal width (cm)"))
@@ -210,7 +211,7 @@ def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
     monkeypatch.setattr(
         fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=200)
     )
-    monkeypatch.setattr(rivals_module, "_SVM_ROWS", 100)
+    monkeypatch.setattr(baselines_module, "_SVM_ROWS", 100)
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
     frame["y"] = np.sin(frame["a"]) + 0.1 * rng.normal(size=len(frame))
@@ -239,15 +240,15 @@ def test_a_rival_that_cannot_be_fitted_is_named_and_left_out(iris, monkeypatch):
         def fit(self, X, y):
             raise RuntimeError("no\nluck")
 
-    found = {"broken": Broken(), "constant": rivals_module.DummyClassifier()}
-    monkeypatch.setattr(fitting_module, "rivals", lambda *_: (found, []))
+    found = {"broken": Broken(), "constant": baselines_module.DummyClassifier()}
+    monkeypatch.setattr(fitting_module, "baseline_models", lambda *_: (found, []))
     facts = fit_table(iris, "species").facts_
     assert "broken is left out: no luck" in facts["notes"]
     assert list(facts["judged"]) == ["bochner", "constant"]
 
 
-def facts_of(y, ours, rival, classes=None):
-    """The facts that a verdict is about, by accuracy or R²."""
+def evaluations(y, ours, rival, classes=None):
+    """Evaluations of three models, the metric (accuracy or R²), and facts on classes."""
     y, ours, rival = map(np.asarray, (y, ours, rival))
     constant = np.full(len(y), np.mean(y) if classes is None else classes[0])
     truth = Truth(y) if classes is None else Truth(y, np.array(classes), classes[-1])
@@ -258,93 +259,91 @@ def facts_of(y, ours, rival, classes=None):
         )
 
     models = {"bochner": ours, "rival": rival, "constant": constant}
-    facts = {
-        "task": "regression" if classes is None else "classification",
-        "classes": classes,
-        "threshold": None,
+    entries = {
+        name: evaluate(predicted(found), truth, predicted(ours)) for name, found in models.items()
     }
-    facts["metrics"] = ["r2"] if classes is None else ["accuracy"]
-    facts["judged"] = {
-        name: judged(predicted(found), truth, predicted(ours)) for name, found in models.items()
-    }
-    if classes is not None:
-        facts["confusion"] = [
-            [int(np.sum((y == a) & (ours == b))) for b in classes] for a in classes
-        ]
-        facts["rare"] = len(set(classes)) * np.bincount(y).min() < 0.2 * len(y)
-    return facts
+    if classes is None:
+        return entries, "r2", None
+    confusion = [[int(np.sum((y == a) & (ours == b))) for b in classes] for a in classes]
+    rare = len(set(classes)) * np.bincount(y).min() < 0.2 * len(y)
+    return entries, "accuracy", ClassFacts(classes, [], rare, None, confusion, [])
+
+
+def verdict_of(*arguments):
+    return verdict(*evaluations(*arguments), None)
 
 
 def test_the_verdict_is_red_for_a_classifier_that_finds_none_of_the_rare_cases():
     y = np.repeat([0, 1], [970, 30])
-    found = verdict(facts_of(y, 0 * y, 0 * y, [0, 1]))
-    assert found["kind"] == "fails"
-    assert "It is not better than a constant: accuracy better by 0.00%" in found["reasons"][0]
-    assert "It finds none of the held-out rows of class '1' (30 rows)." in found["reasons"]
+    found = verdict_of(y, 0 * y, 0 * y, [0, 1])
+    assert found.kind == "fails"
+    assert "Not better than a constant: accuracy better by 0.00%" in found.reasons[0]
+    assert "No held-out row of class '1' (30 rows) is predicted correctly." in found.reasons
 
 
 def test_the_verdict_is_open_for_a_class_never_found_and_for_a_gain_that_may_be_chance():
     y = np.repeat([0, 1, 2], [50, 50, 3])
-    never = verdict(facts_of(y, np.minimum(y, 1), np.minimum(y, 1), [0, 1, 2]))
-    assert never["kind"] == "open"
-    assert never["reasons"][0] == "It finds none of the held-out rows of class '2' (3 rows)."
+    never = verdict_of(y, np.minimum(y, 1), np.minimum(y, 1), [0, 1, 2])
+    assert never.kind == "open"
+    assert never.reasons[0] == "No held-out row of class '2' (3 rows) is predicted correctly."
     y = np.repeat([0, 1], [97, 3])
-    facts = facts_of(y, 0 * y, 0 * y, [0, 1])
-    facts["judged"]["constant"]["worse_by"]["accuracy"] = [
-        0.1,
-        0.01,
-    ]  # whatever else is good, this is never green
-    assert verdict(facts)["kind"] == "open"
-    assert "Write --threshold balanced" in verdict(facts)["reasons"][1]
-    chance = verdict(facts_of(y, np.where(np.arange(100) == 99, 1, 0), y * 0, [0, 1]))
-    assert chance["kind"] == "open"
-    assert "not surely better than a constant" in chance["reasons"][0]
+    found = evaluations(y, 0 * y, 0 * y, [0, 1])
+    # A large gain does not make this verdict green.
+    found[0]["constant"].worse_by["accuracy"] = [0.1, 0.01]
+    assert verdict(*found, None).kind == "open"
+    assert "use --threshold balanced" in verdict(*found, None).reasons[1]
+    chance = verdict_of(y, np.where(np.arange(100) == 99, 1, 0), y * 0, [0, 1])
+    assert chance.kind == "open"
+    assert "Not clearly better than a constant" in chance.reasons[0]
 
 
 def test_the_verdict_says_how_few_rare_cases_are_found_and_nothing_where_half_are():
     y = np.repeat([0, 1], [970, 30])
     for n_found in (9, 20):
         ours = np.where(np.arange(1000) < 970 + n_found, y, 0)
-        found = verdict(facts_of(y, ours, 0 * y, [0, 1]))
-        assert found["kind"] == "holds"
+        found = verdict_of(y, ours, 0 * y, [0, 1])
+        assert found.kind == "holds"
         few = (
-            ["It finds only 9 of the 30 held-out rows of class '1'.", "Write --threshold balanced"]
+            [
+                "Correctly predicted: only 9 of 30 held-out rows of class '1'.",
+                "To predict the rare class more often, use --threshold balanced",
+            ]
             if n_found == 9
             else []
         )
-        assert [reason[: len(said)] for reason, said in zip(found["reasons"], few)] == few
-        assert found["reasons"][len(few) :] == [
-            "No other model was better in accuracy on these rows."
+        assert [reason[: len(said)] for reason, said in zip(found.reasons, few)] == few
+        assert found.reasons[len(few) :] == [
+            "No other model has a better accuracy on the held-out rows."
         ]
 
 
 @pytest.mark.parametrize(
     ("n_better", "kind", "words"),
-    [(0, "holds", "No other model"), (2, "holds", "within noise"), (30, "open", "more than noise")],
+    [(0, "holds", "No other model"), (2, "holds", "within noise"), (30, "open", "beyond noise")],
 )
 def test_the_verdict_names_a_better_rival_and_whether_that_may_be_chance(n_better, kind, words):
     y = np.tile([0, 1], 100)
     wrong = np.where(np.arange(200) < 40, 1 - y, y)
     rival = np.where(np.arange(200) < 40 - n_better, 1 - y, y)
-    found = verdict(facts_of(y, wrong, rival, [0, 1]))
-    assert found["kind"] == kind
-    assert words in found["reasons"][-1]
+    found = verdict_of(y, wrong, rival, [0, 1])
+    assert found.kind == kind
+    assert words in found.reasons[-1]
     if n_better:
         share = np.array([1.0] * n_better + [0.0] * (200 - n_better))
         amount = f"{share.mean():.2%} ± {share.std(ddof=1) / np.sqrt(200):.2%}"
-        assert f"rival is better: accuracy better by {amount}, {words}." == found["reasons"][-1]
+        assert f"rival is better: accuracy better by {amount}, {words}." == found.reasons[-1]
 
 
 def test_the_verdict_on_numbers_is_in_r2(seed):
     rng = np.random.default_rng(seed)
     y = rng.normal(size=300)
     good, better = y + 0.5 * rng.normal(size=300), y + 0.1 * rng.normal(size=300)
-    entry = facts_of(y, good, better)["judged"]["rival"]
+    entry = evaluations(y, good, better)[0]["rival"].scores
     assert entry["r2"] == pytest.approx(1 - np.mean((better - y) ** 2) / y.var())
     assert entry["rmse"] == pytest.approx(np.sqrt(np.mean((better - y) ** 2)))
-    assert verdict(facts_of(y, better, good))["kind"] == "holds"
-    assert verdict(facts_of(y, good, better))["kind"] == "open"
-    assert verdict(facts_of(y, -y, -y))["kind"] == "fails"
+    assert verdict_of(y, better, good).kind == "holds"
+    assert verdict_of(y, good, better).kind == "open"
+    assert verdict_of(y, -y, -y).kind == "fails"
 
 
 def test_regression_with_an_interval_that_covers():
@@ -368,7 +367,7 @@ def test_the_certified_interval_covers_as_often_as_it_says(seed):
     rng = np.random.default_rng(seed)
     n_trials, covered = 2000, 0
     for _ in range(n_trials):
-        width = interval_certificate(rng.exponential(size=60))["half_width"]
+        width = interval_certificate(rng.exponential(size=60)).half_width
         covered += -np.log(0.1) <= width  # the true 90 % quantile
     assert covered / n_trials > 0.95 - 5 * np.sqrt(0.05 * 0.95 / n_trials)
 
@@ -406,15 +405,19 @@ def test_rare_classes_are_left_out_and_named(iris):
         (lambda f: f, {"target": "zzz"}, "[Ii]ts columns are 'sepal length"),
         (lambda f: f.head(1), {}, r"has 1 row\(s\) with a target; at least 20"),
         (lambda f: f.assign(species=None), {}, "Every value of the target"),
-        (lambda f: f.assign(species="one"), {}, "one class only"),
-        (lambda f: f.assign(species=[f"kind {i}" for i in range(len(f))]), {}, "too many to learn"),
+        (lambda f: f.assign(species="one"), {}, "only one class"),
+        (
+            lambda f: f.assign(species=[f"kind {i}" for i in range(len(f))]),
+            {},
+            "at least two classes need 4 rows each",
+        ),
         (lambda f: f[["species"]], {}, "no column besides the target"),
         (
             lambda f: f[["species", "empty"]],
             {},
             "No column can be used: 'empty': every value is missing",
         ),
-        (lambda f: f, {"task": "regression"}, "holds text, so it cannot be a regression target"),
+        (lambda f: f, {"task": "regression"}, "holds text and cannot be a regression target"),
     ],
 )
 def test_tables_that_cannot_be_fitted(iris, change, options, message):

@@ -21,7 +21,7 @@ from bochner.tables.read.dialects import TextOptions, Training, dialect_of
 from bochner.tables.read.encodings import encoding_of, undecodable_byte
 from bochner.tables.read.reading import read_file
 
-NO_HEADER = "The file has no line of column names, so its columns are called column_1 to column_{} (--header reads the first line as names)."
+NO_HEADER = "The file has no line of column names; its columns are called column_1 to column_{} (--header reads the first line as names)."
 
 
 @pytest.fixture
@@ -210,7 +210,7 @@ def test_totals_of_texts_are_left_out_if_they_add_up(saved):
     assert len(load_table(saved(f"{rows}Total,30\n"))) == 2
     frame = load_table(saved(f"{rows}Total,31\n"))
     assert frame["n"].tolist() == [10, 20, 31]
-    kept = "The last row may hold totals, but is used like the others: 'Total,31'. Delete it from the file if it does."
+    kept = "The last row may hold totals, but is used: 'Total,31'. If it does, delete it."
     assert notes_of(frame) == [kept]
 
 
@@ -285,7 +285,7 @@ def test_damaged_utf8_is_refused_with_its_place(saved):
     path = saved("")
     path.write_bytes(content)
     place = len(content) - 4
-    message = rf"is not written in the encoding UTF-8: byte {place} \(0xe9, in line 60002\) cannot be decoded\. Name"
+    message = rf"is not written in the encoding UTF-8: byte {place} \(0xe9, in line 60002\) cannot be decoded\. Give"
     with pytest.raises(TableError, match=message):
         load_table(path)
     assert load_table(path, encoding="cp1252")["b"].iloc[-1] == "été"
@@ -373,7 +373,7 @@ def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch, name):
     content = (b'{"a": 1}\n{"b": "' if "json" in name else b"a,b\n1,2\n") + b"x" * 2**24
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     with pytest.raises(
-        TableError, match="has a line of more than 2 MiB, which is no row of a table"
+        TableError, match="has a line of more than 2 MiB"
     ):
         load_table(tmp_path / name)
     assert sum(n_read) < 2**22

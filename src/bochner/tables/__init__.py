@@ -1,9 +1,10 @@
-"""A model for a table of one's own: read, fit with held-out judgment, save, load, predict."""
+"""Models for tables: read files, fit and evaluate, save, load, predict."""
 
 from .columns.reader import ColumnReader
+from .errors import TableError
 from .fitting import TableModel, fit_table
 from .model_file import ModelFileError, load, save
-from .read.reading import TableError, load_table
+from .read.reading import load_table
 from .read.streaming import open_rows
 
 __all__ = [

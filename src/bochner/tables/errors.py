@@ -5,11 +5,11 @@ from typing import Any
 
 
 class TableError(ValueError):
-    """A table or a request about it makes no sense; the message says what to change."""
+    """Invalid table or options; the message states what to change."""
 
 
 def needed(package: str) -> Any:
-    """Return a package of the extra ``table``, or raise an error that says how to install it."""
+    """Import a package of the extra ``table``, or raise an error that says how to install it."""
     try:
         return import_module(package)
     except ImportError:

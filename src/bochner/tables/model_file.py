@@ -10,24 +10,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._terminal.files import written_whole
 from .._terminal.text import one_line
+from .errors import needed
+from .facts import Facts
 from .fitting import TableModel
 from .model_schema import RefusedModel, decode
 from .model_trial import try_model
-from .read.reading import needed
 
 FORMAT = "bochner table model 6"
-# What predictions for tables read of ``facts_``.
+# Facts that predictions need, with their types.
 _FACTS = {"target": str, "task": str, "identifiers": list, "decimal": str}
 
 
 class ModelFileError(ValueError):
-    """A file is not a model of ours, is damaged, or contains objects that are not trusted."""
+    """A file is not a model of bochner, is damaged, or contains untrusted objects."""
 
 
 def save(model: Any, path: str | Path) -> None:
     """Write a fitted estimator to a file, completely or not at all.
 
-    A model that ``load`` would refuse is refused here, before anything is written: one with
+    A model that ``load`` would refuse raises an error before anything is written: one with
     functions, with steps that are not on the list of ``load``, or with more than 256 MB of numbers.
 
     Parameters
@@ -98,15 +99,15 @@ def load(path: str | Path) -> Any:
         raise ModelFileError(f"{path} is damaged or not a model file: {one_line(error)}") from None
 
 
-def load_table_model(path: str | Path) -> TableModel:
-    """As ``load``, for models of tables only."""
+def load_table_model(path: str | Path) -> tuple[TableModel, Facts]:
+    """Return the table model in a file, and its facts."""
     model = load(path)
     if not isinstance(model, TableModel):
         raise ModelFileError(
-            f"{path} contains a {type(model).__name__}, which is not made by `bochner fit`. Use "
+            f"{path} contains a {type(model).__name__}, which `bochner fit` did not write. Use "
             "bochner.load in Python."
         )
-    return model
+    return model, Facts.from_json(model.facts_)
 
 
 def _decoded(file):
@@ -130,12 +131,12 @@ def _decoded(file):
 
 
 def _check_table_model(model):
-    """Predictions for tables use the names of both steps and some facts."""
+    """Check the steps and the facts that predictions for tables need."""
     model["columns"].roles_, model["model"]
+    facts = Facts.from_json(model.facts_)
     for name, kind in _FACTS.items():
-        if not isinstance(model.facts_[name], kind):
+        if not isinstance(getattr(facts, name), kind):
             raise TypeError(f"the fact {name!r} is not a {kind.__name__}")
-    if model.facts_["task"] == "classification" and len(model.facts_["classes"]) != len(
-        model.classes_
-    ):
+    classes = None if facts.of_classes is None else facts.of_classes.classes
+    if facts.classify and (classes is None or len(classes) != len(model.classes_)):
         raise ValueError("the facts have another number of classes than the model")

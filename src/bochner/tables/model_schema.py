@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from .storage import STORED_CLASSES, stored_class
 
-# What a file may take: its decoded description and two copies of each array it refers to.
+# Memory for the decoded description of a file and two copies of each of its arrays.
 MEMORY_LIMIT = 512 * 2**20
 _SCHEMA = "schema.json"
 # Memory of the parsed description: characters of its texts, and an upper bound for one value.
@@ -54,18 +54,8 @@ _TYPES = {
     ("numpy", "float64"): np.float64,
 }
 _ARRAYS = (
-    "ndarray",
-    "bool",
-    "bool_",
-    "str_",
-    "float32",
-    "float64",
-    "int8",
-    "uint8",
-    "int16",
-    "int32",
-    "int64",
-    "intp",
+    *("ndarray", "bool", "bool_", "str_", "float32", "float64"),
+    *("int8", "uint8", "int16", "int32", "int64", "intp"),
 )
 # Parameters of scikit-learn that would call a function, start processes or write files.
 _UNSET = ("func", "inverse_func", "memory", "n_jobs")
@@ -79,7 +69,7 @@ _LARGEST = {
 
 
 class RefusedModel(ValueError):
-    """A file describes something that no model of ours contains."""
+    """A file describes an object that no model of bochner contains."""
 
 
 def decode(file: Any) -> Any:
@@ -103,7 +93,7 @@ def decode(file: Any) -> Any:
 
 
 def _check_directory(file):
-    """Refuse an archive whose directory is too large to read, or is not where ``zipfile`` finds it."""
+    """Refuse an archive whose directory is too large, or not at its end."""
     file.seek(0, io.SEEK_END)
     size = file.tell()
     if size > MEMORY_LIMIT:
@@ -132,9 +122,9 @@ class _Decoder:
         return json.loads(text)
 
     def build(self, node: Any, depth: int = 0) -> Any:
-        """Return the object that a node describes; nodes with the same id and content share one."""
+        """Return the object that a node describes; nodes of equal id and content share one."""
         if not isinstance(node, dict):
-            raise RefusedModel("a node of its description is not one")
+            raise RefusedModel("a node of its description is invalid")
         if depth > _MOST_DEPTH:
             raise RefusedModel("its description is too deep")
         kind = tuple(str(node.get(key)) for key in ("__loader__", "__module__", "__class__"))
@@ -144,25 +134,18 @@ class _Decoder:
             if module.startswith("bochner."):
                 raise RefusedModel(
                     f"it contains a {name} of {module}, which this version of bochner does not "
-                    "have. It was probably "
-                    "saved by bochner 0.2.0 or earlier: load it with that version, or fit the "
-                    "model again"
+                    "have. It was probably saved by bochner 0.2.0 or earlier: load it with that "
+                    "version, or fit the model again"
                 )
             raise RefusedModel(
-                f"it contains objects of type {module}.{name} ({loader}), which no model of ours "
-                "needs"
+                f"it contains objects of type {module}.{name} ({loader}), which no model needs"
             )
         number = node.get("__id__")
-        if (
-            isinstance(number, int)
-            and number in self._shared
-            and _is_same(self._shared[number][0], node)
-        ):
-            return self._shared[number][1]
-        value = builder(self, node, depth + 1)
-        if isinstance(number, int):
-            self._shared[number] = node, value
-        return value
+        if not isinstance(number, int):
+            return builder(self, node, depth + 1)
+        if number not in self._shared or not _is_same(self._shared[number][0], node):
+            self._shared[number] = node, builder(self, node, depth + 1)
+        return self._shared[number][1]
 
     def _spend(self, n_bytes):
         self._left -= n_bytes
@@ -227,7 +210,7 @@ class _Decoder:
         return array[()]
 
     def _object_array(self, node, depth):
-        """An array of texts or other objects, of one dimension."""
+        """Build an array of texts or other objects, of one dimension."""
         items = self.sequence(node, depth)
         if self.build(node["shape"], depth) != (len(items),):
             raise RefusedModel("an array of objects of it does not have the shape it announces")
@@ -243,7 +226,7 @@ class _Decoder:
         return array.dtype
 
     def generator(self, node, depth):
-        """``np.random.default_rng`` in the state it was saved in."""
+        """Build ``np.random.default_rng`` in its saved state."""
         seed = self.build(node["content"]["seed_seq"], depth)
         state = self.build(node["content"]["bit_generator"], depth)
         if seed.pop("pool_size") != 4 or state["bit_generator"] != "PCG64":
@@ -270,7 +253,7 @@ class _Decoder:
 
 
 def _estimator(kind, attributes):
-    """An estimator with these attributes; parameters that the file lacks have their defaults."""
+    """Build an estimator; parameters that the file does not have get their defaults."""
     for name, value in attributes.items():
         if hasattr(type(own := getattr_static(kind, name, None)), "__get__") and not isinstance(
             own, cached_property
@@ -297,7 +280,7 @@ def _estimator(kind, attributes):
 
 
 def _is_same(node, other):
-    """Compare two nodes up to the ids of what they contain, which skops makes anew each time."""
+    """Compare two nodes without the ids of their contents, which skops creates each time."""
     if isinstance(node, dict) and isinstance(other, dict):
         names = node.keys() - {"__id__"}
         return names == other.keys() - {"__id__"} and all(
@@ -310,7 +293,7 @@ def _is_same(node, other):
 
 def _list(content):
     if not isinstance(content, list):
-        raise RefusedModel("a sequence of it is not one")
+        raise RefusedModel("a sequence of it is invalid")
     return content
 
 
@@ -319,20 +302,15 @@ def _is_attribute(name):
 
 
 def _checked_array_bytes(archive, name):
-    """Return the memory that an array takes as float64, after comparing its header with its size."""
+    """Return the bytes of an array as float64, after comparing its header with its size."""
     with archive.open(name) as file:
         major, _ = np.lib.format.read_magic(file)
         if major not in (1, 2):
             raise RefusedModel(f"its array {name} has an unknown header")
-        read_header = (
-            np.lib.format.read_array_header_1_0
-            if major == 1
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read_header(file)
+        shape, _, dtype = getattr(np.lib.format, f"read_array_header_{major}_0")(file)
         announced = file.tell() + math.prod(shape) * dtype.itemsize
     if dtype.kind not in "biufUSMm" or announced != archive.getinfo(name).file_size:
-        raise RefusedModel(f"its array {name} is not what it announces")
+        raise RefusedModel(f"the size of its array {name} contradicts its header")
     return max(math.prod(shape), *shape, 1) * max(dtype.itemsize, _WIDTH)
 
 

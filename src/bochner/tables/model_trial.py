@@ -1,6 +1,7 @@
-"""Trial of a model that was read from a file: a damaged one fails here, not in production."""
+"""Trial of a model that was read from a file, which finds damage before it is used."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,22 @@ _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 
 
 def try_model(model: Any) -> None:
-    """Predict and transform one made-up row; arrays that do not agree in shape raise here."""
+    """Predict and transform one made-up row; arrays of inconsistent shapes raise an error."""
     row = made_up_row(model)
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the row is not like those of training
-        for method in _METHODS:
-            if hasattr(model, method):
-                result = getattr(model, method)(row)
-                if len(result) != 1 or (
-                    method == "predict_proba" and result.shape != (1, len(model.classes_))
-                ):
-                    raise ValueError(
-                        f"{method} of one row returned an array of shape {result.shape}"
-                    )
+        warnings.simplefilter("ignore")  # the row differs from the training rows
+        for method in filter(partial(hasattr, model), _METHODS):
+            result = getattr(model, method)(row)
+            is_proba = method == "predict_proba"
+            if len(result) != 1 or (is_proba and result.shape != (1, len(model.classes_))):
+                raise ValueError(f"{method} of one row returned an array of shape {result.shape}")
 
 
 def made_up_row(model: Any) -> Any:
     """Return one row that the first step of a model accepts, as an array or a frame.
 
-    Categories get a known level, dates are missing, and numbers are positive and of unit norm,
-    which suits logarithms and spheres too.
+    Categories get a known level, dates are missing, and numbers are positive and of unit norm, so
+    that logarithms and kernels on spheres are defined.
     """
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
@@ -64,7 +61,7 @@ def _values(model, n_features, named):
     if isinstance(model, SpectralModel):
         return _values(model.inputs_, n_features, named)
     if isinstance(model, TableInputs):
-        if not named:  # whether categories of an array were texts or numbers is not stored
+        if not named:  # the type of categories of an array is not stored
             return [np.nan] * n_features
         levels = {
             int(column): names[0]

@@ -1,6 +1,4 @@
-"""Predictions for the rows of a table, beside columns that are carried over, as a frame, a file or
-JSON.
-"""
+"""Predictions for the rows of a table, with columns to keep, as a frame, a file or JSON."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,119 +13,91 @@ from ..data.unfamiliar import UnfamiliarCells, collect_unfamiliar
 from .columns.column_kinds import Strays
 from .columns.names import column_named
 from .columns.written_numbers import number_of
+from .errors import TableError, needed
+from .facts import Facts
 from .fitting import TableModel
-from .read.reading import TableError, needed
+from .read.sources import PARQUET
 
-_PARQUET = (".parquet", ".pq")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def check_request(model: TableModel, *, proba: bool, interval: float | None) -> None:
-    """What this model cannot give is refused before any work."""
-    classify = model.facts_["task"] == "classification"
-    if proba and not classify:
-        raise TableError("Probabilities are for classification; this model predicts numbers.")
-    if interval is not None and classify:
+def check_request(facts: Facts, *, proba: bool, interval: float | None) -> None:
+    """Raise an error before any work if the model has no such predictions."""
+    if proba and not facts.classify:
+        raise TableError("--proba is for classification; this model predicts numbers.")
+    if interval is not None and facts.classify:
         raise TableError(
-            "Intervals are for regression; this model predicts classes. Write --proba for their "
+            "--interval is for regression; this model predicts classes. Use --proba for their "
             "probabilities."
         )
     if interval is not None and not 0 < interval < 1:
-        raise TableError(
-            f"The level of an interval lies between 0 and 1, got {interval:g}. Write e.g. "
-            "--interval 0.9."
-        )
+        raise TableError(f"--interval must be between 0 and 1, e.g. 0.9; got {interval:g}.")
 
 
 def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
-    """Which file can be written, before any work."""
+    """Raise an error before any work if the file cannot be written."""
     if out is not None and not Path(out).parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the predictions", str(out))
     suffix = Path(out).suffix.lower() if out is not None and not is_device(out) else ".csv"
-    if not as_json and suffix not in (".csv", *_PARQUET):
-        raise TableError(f"Predictions are written as .csv, .parquet or .pq, got --out {out}.")
-    if as_json and suffix in _PARQUET:
-        raise TableError(
-            f"--json writes JSON, but {out} is a name for Parquet; leave one of them out."
-        )
-    if safe_cells and (as_json or suffix in _PARQUET):
-        raise TableError(
-            "--safe-cells is for CSV files, whose cells a spreadsheet may take for formulas."
-        )
-
-
-def prediction_frame(
-    model: TableModel,
-    table: Any,
-    *,
-    proba: bool = False,
-    interval: float | None = None,
-    kept: dict[str, Any] | None = None,
-    cells: UnfamiliarCells | None = None,
-) -> tuple[Any, dict[str, Strays]]:
-    """Return one row for each of the table: columns that are kept, and the predictions.
-
-    Also return, for each column with values that had to be changed, how many these are.  ``cells``
-    collects missing values and unknown levels, which then give no warning.
-    """
-    frame, strays = model["columns"].read_counting(table)
-    front_door, target = model["model"], model.facts_["target"]
-    with collect_unfamiliar(cells):
-        shares = front_door.predict_proba(frame) if proba else None
-        labels = front_door.predict(frame) if shares is None else front_door._labels(shares)
-        ends = None if interval is None else front_door.predict_interval(frame, interval)
-    predicted: dict[str, Any] = {f"predicted {target}": labels}
-    if interval is not None and ends is not None:
-        predicted |= {
-            f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)
-        }
-    if shares is not None:
-        predicted |= {
-            f"probability of {label}": share
-            for label, share in zip(model.facts_["classes"], shares.T)
-        }
-    clash = [name for name in kept or {} if name in predicted]
-    if clash:
-        raise TableError(
-            f"Column {clash[0]!r} cannot be kept: a column of predictions has its name."
-        )
-    return needed("pandas").DataFrame((kept or {}) | predicted), strays
+    if not as_json and suffix not in (".csv", *PARQUET):
+        raise TableError(f"--out must end in .csv, .parquet or .pq, got {out}.")
+    if as_json and suffix in PARQUET:
+        raise TableError(f"--json writes JSON, but {out} is the name of a Parquet file.")
+    if safe_cells and (as_json or suffix in PARQUET):
+        raise TableError("--safe-cells is for CSV files, whose texts a spreadsheet may execute.")
 
 
 def prediction_pieces(
     model: TableModel,
+    facts: Facts,
     pieces: Iterable[tuple[Any, Any]],
     keep: Sequence[str],
     strays: dict[str, Strays],
     cells: UnfamiliarCells,
     *,
-    proba: bool = False,
-    interval: float | None = None,
+    proba: bool,
+    interval: float | None,
 ) -> Iterator[Any]:
-    """Yield the ``prediction_frame`` of each piece of a table; ``strays`` and ``cells`` add up over
-    pieces.
+    """Yield a frame of kept columns and predictions for each piece of a table.
 
-    A piece is given as it is read, and as it is written in the file.
+    A piece is a pair: the frame, and the same as written in the file. ``strays`` collects values
+    that had to be changed, ``cells`` missing values and unknown levels.
     """
     for table, written in pieces:
-        kept = carried(keep, written)
-        frame, found = prediction_frame(
-            model, table, proba=proba, interval=interval, kept=kept, cells=cells
-        )
-        for name, more in found.items():
+        names = [column_named(name, written.columns, " to keep") for name in keep]
+        kept = {name: written[name].reset_index(drop=True) for name in names}
+        frame, counts = model["columns"].read_counting(table)
+        for name, more in counts.items():
             strays[name] = strays[name] + more if name in strays else more
-        yield frame
+        with collect_unfamiliar(cells):
+            predicted = _predicted(model["model"], facts, frame, proba, interval)
+        clash = next((name for name in kept if name in predicted), None)
+        if clash is not None:
+            raise TableError(
+                f"Column {clash!r} cannot be kept: a column of predictions has its name."
+            )
+        yield needed("pandas").DataFrame(kept | predicted)
 
 
-def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
-    """Return the columns to carry over; raise an error for names that are no column."""
-    names = [column_named(name, table.columns, " to keep") for name in keep]
-    return {name: table[name].reset_index(drop=True) for name in names}
+def _predicted(model, facts, frame, proba, interval):
+    shares = model.predict_proba(frame) if proba else None
+    labels = model.predict(frame) if shares is None else model._labels(shares)
+    predicted: dict[str, Any] = {f"predicted {facts.target}": labels}
+    if interval is not None:
+        ends = model.predict_interval(frame, interval)
+        predicted |= {
+            f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)
+        }
+    if shares is not None:
+        classes = facts.of_classes.classes
+        predicted |= {f"probability of {label}": one for label, one in zip(classes, shares.T)}
+    return predicted
 
 
 def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:
-    """CSV under a header, a text for each frame; with ``safe_cells`` an apostrophe before texts
-    that a spreadsheet would run as a formula.
+    """Yield CSV text for each frame, the first with a header.
+
+    ``safe_cells``: an apostrophe before texts that a spreadsheet would run as a formula.
     """
     for k, frame in enumerate(frames):
         frame = _with_times_written(_without_formulas(frame) if safe_cells else frame)
@@ -135,9 +105,9 @@ def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:
 
 
 def write_predictions(frames: Iterable[Any], out: str | Path, safe_cells: bool = False) -> None:
-    """CSV or Parquet by the name's ending, whole or not at all; one frame at a time is in memory."""
+    """Write CSV or Parquet, completely or not at all, with one frame in memory at a time."""
     with written_whole(out) as beside:
-        if Path(out).suffix.lower() in _PARQUET:
+        if Path(out).suffix.lower() in PARQUET:
             _write_parquet(frames, beside)
             return
         with beside.open("w", encoding="utf-8") as file:
@@ -145,12 +115,12 @@ def write_predictions(frames: Iterable[Any], out: str | Path, safe_cells: bool =
 
 
 def joined(frames: Iterable[Any]) -> Any:
-    """All rows in one frame."""
+    """Return all rows in one frame."""
     return needed("pandas").concat(list(frames), ignore_index=True)
 
 
 def _write_parquet(frames, path):
-    """Objects have the type that all of them have together, so then all rows are written at once."""
+    """Write frames one by one; objects all at once, because their type depends on all values."""
     arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     frames = iter(frames)
     first = next(frames)
@@ -164,7 +134,7 @@ def _write_parquet(frames, path):
 
 
 def _with_times_written(frame):
-    """Times as texts, each by itself: how pandas writes one depends on the others of its column."""
+    """Convert each time to text by itself; the format of pandas depends on the whole column."""
     missing = needed("pandas").NaT
 
     def written(value):
@@ -175,46 +145,37 @@ def _with_times_written(frame):
 
 
 def as_json_values(
-    frame: Any, model: TableModel, *, proba: bool, interval: float | None, keep: Sequence[str]
+    frame: Any, facts: Facts, *, proba: bool, interval: float | None, keep: Sequence[str]
 ) -> dict[str, Any]:
-    """The same for machines: predictions, probabilities and intervals as lists."""
-    columns = {name: _plain(frame[name]) for name in frame.columns}
-    found: dict[str, Any] = {"predictions": columns[f"predicted {model.facts_['target']}"]}
+    """Return predictions, probabilities, intervals and kept columns as lists for JSON."""
+    columns = {name: [_plain(value) for value in frame[name]] for name in frame.columns}
+
+    def rows(names):
+        return [list(row) for row in zip(*(columns[name] for name in names))]
+
+    content: dict[str, Any] = {"predictions": columns[f"predicted {facts.target}"]}
     if interval is not None:
-        found["interval"] = interval
-        found["intervals"] = [
-            list(ends)
-            for ends in zip(
-                *(columns[f"{side} {100 * interval:g} %"] for side in ("lower", "upper"))
-            )
-        ]
-    if proba:
-        classes = model.facts_["classes"]
-        found["classes"] = classes
-        found["probabilities"] = [
-            list(row) for row in zip(*(columns[f"probability of {label}"] for label in classes))
-        ]
-    return found | ({"kept": {name: columns[name] for name in dict.fromkeys(keep)}} if keep else {})
+        ends = rows([f"{side} {100 * interval:g} %" for side in ("lower", "upper")])
+        content |= {"interval": interval, "intervals": ends}
+    if proba and facts.of_classes is not None:
+        classes = facts.of_classes.classes
+        shares = rows([f"probability of {label}" for label in classes])
+        content |= {"classes": classes, "probabilities": shares}
+    return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
 
 
-def _plain(column):
-    """Values that JSON has: what is missing or infinite is null."""
-    values = [value.item() if isinstance(value, np.generic) else value for value in column]
-    values = [
-        value
-        if isinstance(value, str | bool | int | float)
-        else None
-        if value != value
-        else str(value)
-        for value in values
-    ]
-    return [
-        None if isinstance(value, float) and not math.isfinite(value) else value for value in values
-    ]
+def _plain(value):
+    """Return a JSON value, null for missing and infinite values."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str | bool | int | float):
+        return value
+    return None if value != value else str(value)
 
 
 def _without_formulas(frame):
-    """Numbers stay as they are, however their texts begin."""
+    """Put an apostrophe before texts that a spreadsheet would run, but not before numbers."""
 
     def safe(value):
         is_formula = (

@@ -1,4 +1,4 @@
-"""Where a model comes from: the version, the day, and a fingerprint of the table; and what it took."""
+"""Origin and cost of a model: version, date, fingerprint of the table, time and memory."""
 
 import datetime
 import hashlib
@@ -11,27 +11,22 @@ from typing import Any
 from sklearn.utils import gen_batches
 
 from ..data import release_scratches
-from .read.reading import needed
+from .errors import needed
+from .facts import Cost, Provenance
 
 _ROWS_AT_ONCE = 2**20
 
 
-def provenance(frame: Any) -> dict[str, Any]:
-    """Facts by which a page can be traced back."""
+def provenance(frame: Any) -> Provenance:
+    """Return the version, the date and the fingerprint of the table."""
     import bochner
 
     made = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return {
-        "version": bochner.__version__,
-        "made": made,
-        "fingerprint": fingerprint(frame),
-        "command": None,
-    }
+    return Provenance(bochner.__version__, made, fingerprint(frame), None)
 
 
 def fingerprint(frame: Any) -> str:
-    """SHA-256 over the names and the values of all columns, in their order: another table, or a
-    changed one, has another.
+    """Return the SHA-256 of the names and values of all columns, in their order.
 
     >>> import pandas as pd
     >>> fingerprint(pd.DataFrame({"a": [1, 2]})) == fingerprint(pd.DataFrame({"a": [1, 2]}))
@@ -39,34 +34,30 @@ def fingerprint(frame: Any) -> str:
     >>> fingerprint(pd.DataFrame({"a": [1, 2]})) == fingerprint(pd.DataFrame({"a": [2, 1]}))
     False
     """
-    hashed, of_values = hashlib.sha256(), needed("pandas").util.hash_array
+    digest, hash_array = hashlib.sha256(), needed("pandas").util.hash_array
     for name in frame.columns:
-        hashed.update(repr(str(name)).encode())
+        digest.update(repr(str(name)).encode())
         for rows in gen_batches(max(len(frame), 1), _ROWS_AT_ONCE):
             column = frame[name].iloc[rows]
             values = column.to_numpy()
-            if values.dtype.kind not in "iufbMm":  # texts, and whatever else objects may be
+            if values.dtype.kind not in "iufbMm":  # texts and other objects
                 values = column.astype(str).to_numpy(dtype=object)
-            hashed.update(of_values(values).tobytes())
+            digest.update(hash_array(values).tobytes())
         release_scratches()
-    return hashed.hexdigest()
+    return digest.hexdigest()
 
 
-def cost_since(started: float) -> dict[str, Any]:
-    """Seconds since that moment of ``time.perf_counter``, and the most memory that this process has
-    had, in bytes, None where it is not told.
-    """
-    return {"seconds": round(time.perf_counter() - started, 2), "peak_bytes": peak_bytes()}
+def cost_since(started: float) -> Cost:
+    """Return the seconds since ``started`` (of ``time.perf_counter``) and the peak memory."""
+    return Cost(round(time.perf_counter() - started, 2), peak_bytes())
 
 
 def peak_bytes() -> int | None:
-    """The most memory that this process has had resident."""
+    """Return the peak resident memory of this process, None if the system does not report it."""
     status = Path("/proc/self/status")
-    if (
-        status.exists()
-    ):  # what the resource module says is inherited from the process that started this one
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
-        return 1024 * int(found[1]) if found else None
+    if status.exists():  # the resource module would include the parent process
+        match = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        return 1024 * int(match[1]) if match else None
     try:
         import resource
     except ImportError:  # Windows

@@ -3,8 +3,8 @@
 import os
 from importlib import import_module
 
-# A class that is not named here is never imported on the word of a file.  Estimators store their
-# attributes; the other classes are frozen dataclasses, built again by their own constructors.
+# A file cannot import any other class.  Estimators store their attributes; the other classes are
+# frozen dataclasses, built by their constructors.
 _OURS = {
     "boosting.booster": "JointEpochs EarlyStopping",
     "boosting.classifier": "FourierBoostingClassifier",

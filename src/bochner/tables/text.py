@@ -1,35 +1,34 @@
-"""Models as text for a terminal."""
+"""Report of a fit as text for a terminal."""
 
 import re
 from typing import Any
 
 from .._terminal.text import aligned
 from .evaluate.metrics import METRICS
+from .facts import LEFT_OUT, ErrorCertificate, Facts
 
-_COLUMNS_NAMED, _READINGS_TOLD, _CLASSES_TOLD = 5, 40, 10
+_MAX_IMPORTANT, _MAX_COLUMNS, _MAX_CLASSES = 5, 40, 10
 _FOR_RARE = ("average-precision", "balanced-accuracy")
 
 
-def fit_text(facts: dict[str, Any]) -> str:
-    """What ``bochner fit`` prints."""
-    members = ", ".join(f"{member['name']} {member['weight']:.0%}" for member in facts["members"])
-    important = list(facts["importance"].items())[:_COLUMNS_NAMED]
-    headings, rows = judged_table(facts)
+def fit_text(facts: Facts) -> str:
+    """Return the output of ``bochner fit``."""
+    members = ", ".join(f"{member.name} {member.weight:.0%}" for member in facts.members)
+    important = list(facts.importance.items())[:_MAX_IMPORTANT]
+    headings, rows = metric_table(facts)
     return "\n".join([
-        f"{facts['task'].capitalize()} of {facts['target']!r} ({facts['why_task']}).",
-        f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on "
-        f"{facts['n_test']}{held_out_text(facts)}.",
+        task_text(facts),
+        _column_counts(facts),
         *balance_text(facts),
         *repeated_text(facts),
-        *_readings(facts["columns"]),
-        *facts["notes"],
-        f"Kernels: {members}; {facts['path']}.",
-        "Columns that matter most: "
-        f"{', '.join(f'{column!r} {share:.0%}' for column, share in important)}.",
+        *_column_reasons(facts.columns),
+        *facts.notes,
+        f"Kernels: {members}; {facts.path}.",
+        f"Most important columns: {', '.join(f'{n!r} {share:.0%}' for n, share in important)}.",
         "",
         aligned(headings, [[name, *(text for text, _ in cells)] for name, *cells in rows]),
         "",
-        *facts["verdict"]["reasons"],
+        *facts.verdict.reasons,
         *threshold_text(facts),
         certificate_text(facts),
         *refit_text(facts),
@@ -37,171 +36,159 @@ def fit_text(facts: dict[str, Any]) -> str:
     ])  # fmt: skip
 
 
-def _counted(facts):
-    """How many columns there are of each kind."""
-    dates = f"{len(facts['dates'])} of dates, " if facts["dates"] else ""
+def task_text(facts: Facts) -> str:
+    """Return the task with its reason, and the numbers of training and held-out rows."""
+    kind, column = facts.split.kind, facts.split.column
+    which = f", the last ones by {column!r}" if kind == "time" else ""
+    if kind == "group":
+        which = f", whole groups of {column!r} ({facts.split.n_groups})"
     return (
-        f"{len(facts['numeric'])} numeric, {dates}{len(facts['categorical'])} categorical columns"
+        f"Task: {facts.task}, {facts.why_task}. {facts.n_rows} rows: {facts.n_train} for training, "
+        f"{facts.n_test} held out for evaluation{which}."
     )
 
 
-def _readings(columns):
-    """How columns were read, but for plain numbers and a few categories; the first of many."""
+def _column_counts(facts):
+    counts = {role: len(facts.names(role)) for role in ("number", "date", "category")}
+    dates = f"{counts['date']} with dates, " if counts["date"] else ""
+    return f"Columns: {counts['number']} numeric, {dates}{counts['category']} categorical."
+
+
+def _column_reasons(columns):
+    """Return one line per column that is not plain numbers or a few categories."""
     plain = re.compile(r"numbers|categories, \d+ levels?")
-    told = {
-        name: (role, reason)
+    lines = [
+        f"{'Left out' if role == LEFT_OUT else 'Read'}: {name!r}, {reason}."
         for name, (role, reason) in columns.items()
         if not plain.fullmatch(reason)
-    }
-    lines = [
-        f"Left out: {name!r}, {reason}." if role == "left out" else f"Read: {name!r}, {reason}."
-        for name, (role, reason) in told.items()
     ]
-    n_more = len(lines) - _READINGS_TOLD
-    return (
-        lines
-        if n_more <= 0
-        else [*lines[:_READINGS_TOLD], f"And {n_more} more columns, which --json tells of."]
-    )
+    n_more = len(lines) - _MAX_COLUMNS
+    return [*lines[:_MAX_COLUMNS], f"{n_more} more columns: see --json."] if n_more > 0 else lines
 
 
-def held_out_text(facts: dict[str, Any]) -> str:
-    """Which rows were held out, as the end of a sentence."""
-    kind, column = facts["split"]["kind"], facts["split"]["column"]
-    if kind == "time":
-        return f", the last ones by {column!r}"
-    return f", whole groups of {column!r} ({facts['split']['n_groups']})" if kind == "group" else ""
-
-
-def repeated_text(facts: dict[str, Any]) -> list[str]:
-    """Return sentences on rows that repeat another row, and on held-out inputs that the training
-    rows have too.
-    """
-    lines, repeated, seen = [], facts.get("repeated"), facts.get("seen")
+def repeated_text(facts: Facts) -> list[str]:
+    """Return sentences on repeated rows, and on held-out inputs that training rows have too."""
+    lines, repeated, seen = [], facts.repeated, facts.seen
     if repeated is not None:
         meaning = (
-            "the same inputs occur with different outcomes, so they count as independent "
-            "observations"
-            if repeated["are_ties"]
-            else "copies were kept on the same side of every split, and held-out copies count once"
+            "equal inputs also have different outcomes, so these are independent observations"
+            if repeated.are_ties
+            else "copies are on the same side of every split, and held-out copies count once"
         )
-        rows = f"{repeated['n_rows']} of {facts['n_rows']} rows ({repeated['share']:.0%})"
+        rows = f"{repeated.n_rows} of {facts.n_rows} rows ({repeated.share:.0%})"
         lines.append(f"{rows} repeat another row; {meaning}.")
     if seen is not None:
-        rows = f"{seen['n_rows']} of {facts['n_test']} held-out rows ({seen['share']:.0%})"
+        rows = f"{seen.n_rows} of {facts.n_test} held-out rows ({seen.share:.0%})"
         lines.append(f"{rows} have inputs that also occur among the training rows.")
     return lines
 
 
-def balance_text(facts: dict[str, Any]) -> list[str]:
-    """How many rows each class has, the most frequent first."""
-    if facts["task"] != "classification":
+def balance_text(facts: Facts) -> list[str]:
+    """Return the number of rows of each class, the most frequent first."""
+    found = facts.of_classes
+    if found is None:
         return []
-    counts = sorted(
-        zip(facts["class_counts"], map(str, facts["classes"])), key=lambda pair: -pair[0]
-    )
+    counts = sorted(zip(found.class_counts, map(str, found.classes)), key=lambda pair: -pair[0])
     shown = [
-        f"{label!r} {count} ({count / facts['n_rows']:.1%})"
-        for count, label in counts[:_CLASSES_TOLD]
+        f"{label!r} {count} ({count / facts.n_rows:.1%})" for count, label in counts[:_MAX_CLASSES]
     ]
-    more = f" and {len(counts) - _CLASSES_TOLD} more" if len(counts) > _CLASSES_TOLD else ""
-    found = (
-        f"; {facts['positive']!r} is the class to be found" if facts["positive"] is not None else ""
-    )
-    return [f"Classes: {', '.join(shown)}{more}{found}."]
+    more = f" and {len(counts) - _MAX_CLASSES} more" if len(counts) > _MAX_CLASSES else ""
+    positive = "" if found.positive is None else f"; positive class: {found.positive!r}"
+    return [f"Classes: {', '.join(shown)}{more}{positive}."]
 
 
-def threshold_text(facts: dict[str, Any]) -> list[str]:
-    """The threshold that was asked for, and what it does to mistakes."""
-    chosen = facts["threshold"]
-    if chosen is None:
+def threshold_text(facts: Facts) -> list[str]:
+    """Return the decision threshold and its mistakes on held-out rows, if one was requested."""
+    chosen = facts.threshold
+    if chosen is None or facts.of_classes is None:
         return []
-    (false, missed), (false_half, missed_half) = chosen["mistakes"], chosen["mistakes_at_half"]
+    (false, missed), (false_half, missed_half) = chosen.mistakes, chosen.mistakes_at_half
     return [
-        f"Predicts {facts['positive']!r} from a probability of {chosen['value']:.3g} on "
-        f"({chosen['asked']}, chosen on training rows): "
-        f"{false} false positives and {missed} false negatives among held-out rows, at 0.5 "
-        f"{false_half} and {missed_half}. "
-        "Other models predict the more probable class."
+        f"Decision threshold: predicts {facts.of_classes.positive!r} from a probability of "
+        f"{chosen.value:.3g} on ({chosen.asked}, chosen on training rows). Held-out rows: {false} "
+        f"false positives and {missed} false negatives; at 0.5, {false_half} and {missed_half}. "
+        "Other models predict the most probable class."
     ]
 
 
-def certificate_text(facts: dict[str, Any]) -> str:
-    """What the held-out rows prove about the model, and what they do not."""
-    entry, split = facts["judged"]["bochner"], facts["split"]
-    certain, rows = (
-        f"with {entry['confidence']:.0%} confidence",
-        f"the {facts['n_test']} held-out ones",
+def certificate_text(facts: Facts) -> str:
+    """Return the statement about later rows that the held-out rows prove, and its limits."""
+    found, split = facts.ours.certificate, facts.split
+    confidence, rows = (
+        f"with {found.confidence:.0%} confidence",
+        f"the {facts.n_test} held-out ones",
     )
-    alike = "such rows" if split["kind"] == "time" else f"rows drawn like {rows}"
-    if facts["task"] == "classification":
-        limit = f"at most {entry['certified']:.2%}"
-        if split["kind"] == "group":
+    like = "such rows" if split.kind == "time" else f"rows drawn like {rows}"
+    if isinstance(found, ErrorCertificate):
+        bound = f"at most {found.certified:.2%}"
+        if split.kind == "group":
             return (
-                f"Certified: {certain} this very model errs, on average over groups drawn like the "
-                f"{split['n_groups']} held-out ones of "
-                f"{split['column']!r}, on {limit} of a group's rows (Hoeffding's limit over "
-                "groups). Rows of one group are not independent, so "
-                "nothing is certified for single rows."
+                f"Certified: {confidence}, the mean error over groups drawn like the "
+                f"{split.n_groups} held-out ones of {split.column!r} is {bound} (Hoeffding's bound "
+                "over groups). Rows of one group are not independent, so nothing is certified for "
+                "single rows."
             )
-        claim = f"this very model errs on {limit} of {alike} (exact binomial limit)"
-    else:
-        if split["kind"] == "group":
-            return "Rows of one group are not independent, so no interval is certified; coverage on the held-out groups is an estimate."
-        if entry["half_width"] is None:
-            return "There are too few held-out rows for a certified interval."
-        claim = f"at least {entry['coverage']:.0%} of predictions are within ±{entry['half_width']:.4g} of the truth, for {alike}"
-    if split["kind"] == "time":
+        claim = f"exactly this model errs on {bound} of {like} (exact binomial bound)"
+    elif split.kind == "group":
         return (
-            "Not certified: rows in time are seldom independent, and may change. If later ones "
-            f"are drawn independently like {rows}, "
-            f"then {certain} {claim}."
+            "Rows of one group are not independent, so no interval is certified; coverage on the "
+            "held-out groups is an estimate."
         )
-    return f"Certified: {certain} {claim}."
+    elif found.half_width is None:
+        return "There are too few held-out rows for a certified interval."
+    else:
+        claim = (
+            f"at least {found.coverage:.0%} of predictions are within ±{found.half_width:.4g} of "
+            f"the true value, for {like}"
+        )
+    if split.kind == "time":
+        return (
+            "Not certified: rows in time are seldom independent, and may change. If later rows are "
+            f"drawn independently like {rows}, then {confidence}, {claim}."
+        )
+    return f"Certified: {confidence}, {claim}."
 
 
-def refit_text(facts: dict[str, Any]) -> list[str]:
-    """What still is certified where all rows were fitted after judging."""
-    if not facts["refitted"]:
+def refit_text(facts: Facts) -> list[str]:
+    """Return the limits of the evaluation if all rows were fitted afterwards."""
+    if not facts.refitted:
         return []
     return [
-        f"The model in the file was fitted again, on all {facts['n_rows']} rows. All that is said "
-        "here, the certificate too, is about the model "
-        f"fitted on {facts['n_train']} rows that was judged; the one in the file is seldom worse, "
-        "but no row is left that could prove it."
+        f"The model in the file was fitted again, on all {facts.n_rows} rows. The evaluation and "
+        f"the certificate are about the model fitted on {facts.n_train} rows; the one in the file "
+        "is seldom worse, but no row is left to prove it."
     ]
 
 
-def cost_text(facts: dict[str, Any]) -> str:
-    """Time and memory, and that all rows were used."""
-    seconds, peak = facts["cost"]["seconds"], facts["cost"]["peak_bytes"]
+def cost_text(facts: Facts) -> str:
+    """Return time and peak memory."""
+    peak = facts.cost.peak_bytes
     memory = "" if peak is None else f", at most {peak / 1e9:.2f} GB of memory"
-    return f"All {facts['n_rows']} rows in {seconds:.0f} s{memory}."
+    return f"All {facts.n_rows} rows in {facts.cost.seconds:.0f} s{memory}."
 
 
-def shown_metrics(facts: dict[str, Any]) -> list[str]:
-    """The metric that is judged by, others of its kind, and those for rare classes where there are
-    some.
-    """
-    judged = facts["judged"]["bochner"]
-    more = [name for name in _FOR_RARE if name in judged] if facts.get("rare") else []
-    return list(dict.fromkeys([*facts["metrics"], *more]))
+def shown_metrics(facts: Facts) -> list[str]:
+    """Return the metrics to show, the one of the verdict first; more if a class is rare."""
+    rare = facts.of_classes is not None and facts.of_classes.rare
+    more = [name for name in _FOR_RARE if name in facts.ours.scores] if rare else []
+    return list(dict.fromkeys([*facts.metrics, *more]))
 
 
-def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """What was measured of each model: headings, and rows of its name and (text, number) of each
-    measure.
-    """
-    main = METRICS[facts["metrics"][0]]
-    measures = {METRICS[name].heading: (name, METRICS[name].form) for name in shown_metrics(facts)}
-    if facts["task"] == "classification":
-        measures |= {"error": ("error", ".2%"), "certified": ("certified", ".2%")}
-    elif any(entry["half_width"] is not None for entry in facts["judged"].values()):
-        measures |= {"certified ±": ("half_width", ".4g")}
+def metric_table(facts: Facts) -> tuple[list[str], list[list[Any]]]:
+    """Return headings, and for each model its name and (text, number) of each metric."""
+    main = METRICS[facts.metrics[0]]
+    metrics = {METRICS[name].heading: (name, METRICS[name].form) for name in shown_metrics(facts)}
+    certified = {"certified ±": ("half_width", ".4g")}
+    if facts.classify:
+        certified = {"error": ("error", ".2%"), "certified": ("certified", ".2%")}
+    elif all(getattr(one.certificate, "half_width", 0) is None for one in facts.judged.values()):
+        certified = {}
     rows = []
-    for name, entry in facts["judged"].items():
-        numbers = [(entry[key], form) for key, form in measures.values()]
-        worse, noise = entry["worse_by"][facts["metrics"][0]]
-        numbers += [(worse, f"+{main.form}"), (noise, main.form), (entry["seconds"], ".2f")]
+    for name, entry in facts.judged.items():
+        numbers = [(entry.scores[key], form) for key, form in metrics.values()]
+        numbers += [(getattr(entry.certificate, key), form) for key, form in certified.values()]
+        worse, noise = entry.worse_by[facts.metrics[0]] or (None, None)
+        numbers += [(worse, f"+{main.form}"), (noise, main.form), (entry.seconds, ".2f")]
         rows.append([name, *(("–" if n is None else format(n, form), n) for n, form in numbers)])
-    return ["model", *measures, f"worse in {main.heading}", "±", "seconds"], rows
+    headings = [*metrics, *certified, f"worse in {main.heading}", "±", "seconds"]
+    return ["model", *headings], rows

@@ -194,8 +194,8 @@ def test_the_interval_takes_the_first_order_statistic_that_is_certain_enough():
     # Below 29 rows even the largest error is not: 0.9^28 = 0.052, 0.9^29 = 0.047.  P(Binomial(60,
     # 0.9) >= k) <= 0.05 from k = 59, P(Binomial(100, 0.9) >= k) from 96 on.
     for n, k in ((29, 29), (60, 59), (100, 96)):
-        assert interval_certificate(np.arange(1.0, n + 1))["half_width"] == k
-    assert interval_certificate(np.arange(28.0))["half_width"] is None
+        assert interval_certificate(np.arange(1.0, n + 1)).half_width == k
+    assert interval_certificate(np.arange(28.0)).half_width is None
 
 
 @pytest.fixture(scope="module")

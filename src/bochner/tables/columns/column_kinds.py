@@ -1,6 +1,4 @@
-"""What one column of a table holds: numbers, dates or categories, and how each is read again from
-another file.
-"""
+"""Kinds of columns, numbers, dates and categories, which read the same column of other tables."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,87 +7,67 @@ import numpy as np
 
 from ..._terminal.text import quoted
 from ...data.columns import column_kind, exact_values, float_column, integer_origin, is_text
-from ..read.reading import TableError, needed
+from ..errors import TableError, needed
 from .written_dates import checked_order, date_columns, formats_in_words, other_formats, parsed
 from .written_numbers import number_of, numbers_of
 
-# What stands for a missing value in columns of numbers and dates.
-MISSING_MARKS = frozenset(
-    [
-        "?",
-        "-",
-        "--",
-        "–",
-        ".",
-        "n/a",
-        "na",
-        "n.a.",
-        "nan",
-        "none",
-        "null",
-        "nil",
-        "missing",
-        "unknown",
-        "not available",
-        "#n/a",
-    ]
-    + ["#value!", "#div/0!", "#ref!", "inf", "-inf"]
-)
+# Texts that stand for a missing value in columns of numbers and dates.
+MISSING_MARKS = frozenset({
+    *("?", "-", "--", "–", ".", "n/a", "na", "n.a.", "nan", "none", "null", "nil", "missing"),
+    *("unknown", "not available", "#n/a", "#value!", "#div/0!", "#ref!", "inf", "-inf"),
+})  # fmt: skip
 TRUTH_PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"), ("0", "1"))
 _FALSE_WORDS, _TRUE_WORDS = map(frozenset, zip(*TRUTH_PAIRS))
-# Numbers that count time from 1970, and how many of them a day has.
+# Units of numbers that count time from 1970.
 UNIX_UNITS = {"seconds since 1970": "s", "milliseconds since 1970": "ms"}
 
 
 def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
-    """The values of a column as texts: a code for each row (−1: missing or blank) and the text of
-    each code.
-    """
-    pandas = needed("pandas")
-    if str(column.dtype) == "category":
+    """Return a code for each row (−1: missing or blank), and the text of each code."""
+    if is_category(column):
         codes, values = np.asarray(column.cat.codes), column.cat.categories
     else:
         try:
-            codes, values = pandas.factorize(whole(column))
+            codes, values = needed("pandas").factorize(whole(column))
         except TypeError:
             raise TableError(
-                f"Column {column.name!r} holds lists or objects of their own; write one number or "
-                "text in each row."
+                f"Column {column.name!r} holds lists or objects; write one number or text in each "
+                "row."
             ) from None
     texts = [str(value).strip() for value in values]
     # The last entry is for the code −1.
-    renumbered = np.array(
-        [code if text else -1 for code, text in enumerate(texts)] + [-1], dtype=np.intp
-    )
-    return renumbered[codes], texts
+    renumbered = [code if text else -1 for code, text in enumerate(texts)] + [-1]
+    return np.array(renumbered, dtype=np.intp)[codes], texts
 
 
 def whole(column: Any) -> Any:
-    """Floats that all are whole numbers, as a hole in a column of integers makes them, as integers
-    again.
-    """
-    is_whole = needed("pandas").api.types.is_float_dtype(column) and np.all(
-        column.dropna() % 1 == 0
-    )
-    return (
-        column.astype("Int64") if is_whole and np.all(np.abs(column.dropna()) < 2**53) else column
-    )
+    """Convert floats that are all whole numbers, as integers beside missing values are."""
+    if not needed("pandas").api.types.is_float_dtype(column):
+        return column
+    present = column.dropna()
+    is_whole = np.all(present % 1 == 0) and np.all(np.abs(present) < 2**53)
+    return column.astype("Int64") if is_whole else column
+
+
+def is_category(column: Any) -> bool:
+    """Return True for a categorical column of pandas."""
+    return str(column.dtype) == "category"
 
 
 def is_nested(column: Any) -> bool:
-    """Whether values are lists or objects of their own, as JSON and Parquet may hold."""
+    """Return True if values are lists or objects, as JSON and Parquet may hold."""
     return str(column.dtype) == "object" and any(
         isinstance(value, list | dict | set | np.ndarray) for value in column
     )
 
 
 def is_dates(column: Any) -> bool:
-    """Whether the type of a column is one of dates or times, NumPy's or Arrow's."""
+    """Return True if the type of a column is one of dates or times, of NumPy or Arrow."""
     return str(column.dtype).startswith(("date", "timestamp"))
 
 
-def telling(texts: list[str]) -> np.ndarray:
-    """Of each text whether it is more than a blank or a word for a missing value."""
+def is_value(texts: list[str]) -> np.ndarray:
+    """Return False for texts that are blank or stand for a missing value."""
     return np.array(
         [text != "" and text.casefold() not in MISSING_MARKS for text in texts], dtype=bool
     )
@@ -97,9 +75,7 @@ def telling(texts: list[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Strays:
-    """So many values of a column, such as the first of them, are not what it holds; of pieces of a
-    table they add up.
-    """
+    """Values of a column that are not of its kind: their number, the first one, and their fate."""
 
     n_values: int
     example: str
@@ -112,19 +88,31 @@ class Strays:
         return replace(self, n_values=self.n_values + other.n_values)
 
 
-def strays(codes: np.ndarray, texts: list[str], strange: np.ndarray, what: str) -> Strays | None:
-    """The rows that have one of the ``strange`` texts; None where there are none."""
-    rows = np.flatnonzero(np.append(strange, False)[codes])
-    return Strays(len(rows), texts[codes[rows[0]]], what) if len(rows) else None
+@dataclass(frozen=True)
+class Unread:
+    """Texts of a column; ``strange`` marks those that are values but not of the column's kind."""
+
+    codes: np.ndarray
+    texts: list[str]
+    strange: np.ndarray
+
+    def distinct(self) -> list[str]:
+        """Return each strange text once."""
+        return [text for text, strange in zip(self.texts, self.strange) if strange]
+
+    def note(self, what: str) -> Strays | None:
+        """Count the rows with a strange text; None if there are none."""
+        rows = np.flatnonzero(np.append(self.strange, False)[self.codes])
+        return Strays(len(rows), self.texts[self.codes[rows[0]]], what) if len(rows) else None
 
 
-def lost(codes: np.ndarray, texts: list[str], known: np.ndarray, what: str) -> Strays | None:
-    """Texts that are not what the column holds and stand for more than a missing value."""
-    return strays(codes, texts, ~known & telling(texts), f"are no {what} and count as missing")
+def missing_note(codes: np.ndarray, texts: list[str], known: np.ndarray) -> Strays | None:
+    """Count texts that are not numbers and do not stand for a missing value."""
+    return Unread(codes, texts, ~known & is_value(texts)).note("are not numbers, read as missing")
 
 
 def _spread(values: np.ndarray, codes: np.ndarray, missing: Any = np.nan) -> np.ndarray:
-    """The value of each row from that of each code."""
+    """Return the value of each row from the value of each code."""
     return np.append(values, missing)[codes]
 
 
@@ -136,22 +124,22 @@ class NumberColumn:
     role = "number"
 
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
-        """(the column as floats, a note on values that are no numbers)."""
+        """Return the column as floats, and a note on values that are not numbers."""
         if not is_text(column):
             if is_dates(column):
                 raise TableError(
-                    f"Column {name!r} held numbers while fitting, but now holds dates such as "
-                    f"{column.iloc[0]}."
+                    f"Column {name!r} held numbers in the training table, but now holds dates such "
+                    f"as {column.iloc[0]}."
                 )
             values = exact_values(column)
-            # Integers that floats cannot tell apart stay integers.
+            # Integers that floats cannot distinguish stay integers.
             return {name: values if integer_origin(values) else float_column(column, name)}, None
         codes, texts = coded_texts(column)
         numbers = self.numbers(texts)
-        return {name: _spread(numbers, codes)}, lost(codes, texts, np.isfinite(numbers), "numbers")
+        return {name: _spread(numbers, codes)}, missing_note(codes, texts, np.isfinite(numbers))
 
     def numbers(self, texts: list[str]) -> np.ndarray:
-        """Truth values that pandas gives beside missing ones are texts too."""
+        """Return numbers; truth values beside missing ones are texts in pandas."""
         truth = {"True": 1.0, "False": 0.0}
         numbers = numbers_of(texts, self.decimal)
         return np.array(
@@ -160,28 +148,11 @@ class NumberColumn:
 
 
 @dataclass(frozen=True)
-class Unread:
-    """Texts of a column that no format reads and that stand for more than a missing value."""
-
-    codes: np.ndarray
-    texts: list[str]
-    strange: np.ndarray
-
-    def distinct(self) -> list[str]:
-        """Return each of these texts once."""
-        return [text for text, strange in zip(self.texts, self.strange) if strange]
-
-    def note(self, what: str) -> Strays | None:
-        """Return how many rows have one of these texts, None if there is no such row."""
-        return strays(self.codes, self.texts, self.strange, what)
-
-
-@dataclass(frozen=True)
 class DateColumn:
-    """Dates or times in these formats; ``parts`` of them are circles beside the trend.
+    """Dates or times in these formats; ``parts`` of them become sine and cosine.
 
-    Texts in ``missing`` are no dates and counted as missing in the training table; others are
-    refused.
+    Texts in ``missing`` were read as missing in the training table; other texts that are not dates
+    raise an error.
     """
 
     formats: tuple[str, ...]
@@ -190,9 +161,7 @@ class DateColumn:
     role = "date"
 
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
-        """Return columns of floats, and a note on dates that are written otherwise than in the
-        training table.
-        """
+        """Return columns of floats, and a note on dates in other formats than in training."""
         formats = tuple(self.formats)
         times, unread = times_of(column, formats, name)
         new = [text for text in unread.distinct() if text not in self.missing]
@@ -200,28 +169,27 @@ class DateColumn:
         if new:
             others = other_formats(new, formats, name)
             times, rest = times_of(column, formats + others, name)
-            what = f"are dates as {formats_in_words(others)}; the training table has {formats_in_words(formats)}"
-            note = replace(unread, strange=unread.strange & ~rest.strange).note(what)
+            what = f"are dates written as {formats_in_words(others)}; in the training table, as "
+            changed = replace(unread, strange=unread.strange & ~rest.strange)
+            note = changed.note(what + formats_in_words(formats))
         return date_columns(times, name, tuple(self.parts)), note
 
     def with_missing(self, column: Any, name: str) -> "DateColumn":
-        """Return the same kind, for which the texts of this column that are no dates count as
-        missing.
-        """
+        """Return the same kind; texts of this column that are not dates are read as missing."""
         new = times_of(column, tuple(self.formats), name)[1].distinct()
         checked_order(new, tuple(self.formats), name)
         return replace(self, missing=tuple(dict.fromkeys([*self.missing, *new])))
 
 
 def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Unread]:
-    """Return a pandas series of times of the local clock, and the texts that no format reads."""
+    """Return a pandas series of local times, and the texts that no format reads."""
     pandas = needed("pandas")
     nothing = Unread(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=bool))
     if is_dates(column):
         if not str(column.dtype).startswith("datetime"):
             column = pandas.to_datetime(column.astype(object))
-        zone_free = column.dt.tz_localize(None) if column.dt.tz is not None else column
-        return zone_free.astype("datetime64[us]").reset_index(drop=True), nothing
+        local = column.dt.tz_localize(None) if column.dt.tz is not None else column
+        return local.astype("datetime64[us]").reset_index(drop=True), nothing
     unit = UNIX_UNITS.get(formats[0]) if formats else None
     if unit and column_kind(column) == "numbers":
         numbers = pandas.Series(float_column(column, name))
@@ -234,20 +202,19 @@ def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Unr
         return times, nothing
     codes, texts = coded_texts(column)
     if unit:
-        known = pandas.to_datetime(
-            pandas.Series([number_of(text) for text in texts]), unit=unit, errors="coerce"
-        )
-        known = known.astype("datetime64[us]").fillna(parsed(texts, formats[1:]))
+        numbers = pandas.Series([number_of(text) for text in texts])
+        read = pandas.to_datetime(numbers, unit=unit, errors="coerce")
+        read = read.astype("datetime64[us]").fillna(parsed(texts, formats[1:]))
     else:
-        known = parsed(texts, formats)
-    known = known.to_numpy(dtype="datetime64[us]")
-    times = pandas.Series(_spread(known, codes, np.datetime64("NaT", "us")))
-    return times, Unread(codes, texts, np.isnat(known) & telling(texts))
+        read = parsed(texts, formats)
+    read = read.to_numpy(dtype="datetime64[us]")
+    times = pandas.Series(_spread(read, codes, np.datetime64("NaT", "us")))
+    return times, Unread(codes, texts, np.isnat(read) & is_value(texts))
 
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Categories of texts; ``spellings`` are what words for true and false are written as."""
+    """Categories of texts; ``spellings`` are the words for false and true, if it holds these."""
 
     levels: tuple[str, ...]
     spellings: tuple[str, ...] = ()
@@ -256,24 +223,18 @@ class CategoryColumn:
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
         """Return the column as pandas categories; declared categories stay as they are.
 
-        Unknown levels are categories too: the model itself names them.
+        New levels become categories too: the model reports them.
         """
-        codes, texts = self.coded(column)
-        if str(column.dtype) == "category":
-            return {name: column.reset_index(drop=True)}, None
-        levels = list(dict.fromkeys([*self.levels, *(text for text in texts if text)]))
-        place = {level: k for k, level in enumerate(levels)}
-        numbers = _spread(
-            np.array([place.get(text, -1) for text in texts], dtype=np.intp), codes, -1
-        )
-        return {name: needed("pandas").Categorical.from_codes(numbers, levels)}, None
-
-    def coded(self, column: Any) -> tuple[np.ndarray, list[str]]:
-        """As ``coded_texts``, words for true and false in their one spelling."""
         codes, texts = coded_texts(column)
+        if is_category(column):
+            return {name: column.reset_index(drop=True)}, None
         if self.spellings:
             texts = [_spelled(text, tuple(self.spellings)) for text in texts]
-        return codes, texts
+        levels = list(dict.fromkeys([*self.levels, *(text for text in texts if text)]))
+        place = {level: k for k, level in enumerate(levels)}
+        places = np.array([place.get(text, -1) for text in texts], dtype=np.intp)
+        values = needed("pandas").Categorical.from_codes(_spread(places, codes, -1), levels)
+        return {name: values}, None
 
 
 def _spelled(text: str, spellings: tuple[str, ...]) -> str:
@@ -283,17 +244,14 @@ def _spelled(text: str, spellings: tuple[str, ...]) -> str:
 
 
 def truth_spellings(texts: list[str], counts: np.ndarray) -> tuple[str, ...]:
-    """The most frequent words for false and for true where all texts are such words, else nothing."""
+    """Return the most frequent words for false and true, or () if there are other texts."""
     texts, counts = [text for text in texts if text], counts[[text != "" for text in texts]]
     words = {text.casefold() for text in texts}
-    if not words <= _FALSE_WORDS | _TRUE_WORDS or not (
-        words & _FALSE_WORDS and words & _TRUE_WORDS
-    ):
+    if not words <= _FALSE_WORDS | _TRUE_WORDS:
         return ()
-    if (
-        len(words) == 2
-        and tuple(sorted(words, key=lambda word: word in _TRUE_WORDS)) not in TRUTH_PAIRS
-    ):
+    if not (words & _FALSE_WORDS and words & _TRUE_WORDS):
+        return ()
+    if len(words) == 2 and tuple(sorted(words, key=_TRUE_WORDS.__contains__)) not in TRUTH_PAIRS:
         return ()  # such as "t" beside "n"
     by_count = [texts[k] for k in np.argsort(-counts, kind="stable")]
     return tuple(

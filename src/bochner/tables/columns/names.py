@@ -10,8 +10,7 @@ _MOST_LISTED = 200
 
 
 def column_named(name: str, columns: Iterable[str], purpose: str = "") -> str:
-    """Return the column with this name, up to blanks at its ends; raise an error that lists all
-    columns.
+    """Return the column with this name, ignoring blanks at its ends, or raise an error.
 
     >>> column_named(" price ", ["size", "price"])
     'price'
@@ -35,11 +34,7 @@ def instead(name: str, columns: Iterable[str]) -> str:
     lowered = {column.strip().casefold(): column for column in reversed(columns)}
     near = difflib.get_close_matches(name.strip().casefold(), list(lowered), n=3)
     first = [lowered[text] for text in near]
-    listed = some_names(
-        [*first, *(column for column in columns if column not in first)], _MOST_LISTED
-    )
-    return (
-        f"; did you mean {first[0]!r}? Its columns are {listed}."
-        if first
-        else f"; its columns are {listed}."
-    )
+    listed = some_names([*first, *(one for one in columns if one not in first)], _MOST_LISTED)
+    if first:
+        return f"; did you mean {first[0]!r}? Its columns are {listed}."
+    return f"; its columns are {listed}."

@@ -1,6 +1,4 @@
-"""Which columns a model looks at, and as what, decided from the training table and repeated for
-every other one.
-"""
+"""``ColumnReader``: decides on the training table how columns are read, and reads other tables."""
 
 from typing import Any, Self
 
@@ -12,55 +10,57 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._terminal.text import some_names
 from ...data import release_scratches
+from ..errors import TableError, needed
 from ..evaluate.copies import Observations
 from ..evaluate.target import task_of
-from ..read.reading import TableError, needed, with_different_names
+from ..facts import REGRESSION
+from ..read.reading import with_different_names
 from ..read.spooling import frame_of
 from .column_kinds import CategoryColumn, DateColumn, NumberColumn, Strays, coded_texts
 from .names import column_named, instead
-from .roles import COUNTING_UP, MANY_LEVELS, WISHES, decided
+from .roles import COUNTING_UP, MANY_LEVELS, ROLES, decided
 from .written_numbers import POINT
 
 _FOLDS = 5
 
 
 class ColumnReader(TransformerMixin, BaseEstimator):
-    """The columns of a pandas table that a model can use, as the front door takes them: floats and
-    categories.
+    """Reader of the columns of a pandas table that a model can use, as floats and categories.
 
     Numbers may be written with thousands separators, currency or percent signs, a decimal comma or
-    in parentheses; dates become days since 1970, and sine and cosine of the time of year, week and
-    day where these vary; identifiers and free text are left out. The front door has a column for
-    each of the 49 most frequent levels of a category; one that has more than 50 levels gets the
-    mean of the target over the rows of a level beside it, drawn to the overall mean where these are
-    few (``TargetEncoder``; for classes the share of each). ``fit_transform`` gives the training
-    rows means of other folds, so that no row is told its own target; ``transform`` gives those of
-    all training rows.
+    in parentheses. Dates become days since 1970, and sine and cosine of the time of year, week and
+    day if these vary. Identifiers and free text are left out. A tabular model has a column for each
+    of the 49 most frequent levels of a category. A category with more than 50 levels also gets the
+    mean of the target over the rows of each level (``TargetEncoder``; for classes the share of
+    each). ``fit_transform`` computes the means of training rows from other folds; ``transform``
+    uses the means of all training rows.
 
     Parameters
     ----------
-    roles : dict of column name to "number", "date", "category", "identifier" or "drop", which
-        overrules the values
-    task : "auto", "classification" or "regression": what y is, for the means of the target
-    decimal : "." or ",", for texts that do not tell, such as 1,234; when transforming,
-        ``attrs["decimal"]`` of a frame goes first
-    random_state : int, which rows are in which fold
+    roles : dict of column name to "number", "date", "category", "identifier" or "drop"
+        These override the decisions by values.
+    task : "auto", "classification" or "regression", for the means of the target
+    decimal : "." or ",", for ambiguous texts such as 1,234
+        ``attrs["decimal"]`` of a frame to transform has priority.
+    random_state : int, for the choice of folds
 
     Attributes
     ----------
     roles_ : "number" (or a truth value), "date" or "category" for each column that is used
-    reasons_ : why, for each column of the table
-    left_out_ : the reason for each column that is not used
-    kinds_ : how each is read again
-    encoded_ : categories that have means of the target beside them
+    reasons_ : the reason, for each column of the table
+    left_out_ : the reason, for each column that is not used
+    kinds_ : kind of each column, which reads it from other tables
+    encoded_ : categories with means of the target
     mean_columns_ : names of the columns of these means
-    sources_ : for each column of the result the one that it was made of
+    sources_ : input column of each output column
 
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"price": ["$1,200", "$950"] * 10, "sold": ["3.4.2021", "25.4.2021"] * 10, "id": range(20)})
-    >>> reader = ColumnReader().fit(table)
-    >>> reader.reasons_["price"], reader.left_out_
-    ('numbers written with currency signs and thousands separators', {'id': 'an identifier by its name: every row has its own value'})
+    >>> prices, days = ["$1,200", "$950"] * 10, ["3.4.2021", "25.4.2021"] * 10
+    >>> reader = ColumnReader().fit(pd.DataFrame({"price": prices, "day": days, "id": range(20)}))
+    >>> reader.reasons_["price"]
+    'numbers written with currency signs and thousands separators'
+    >>> reader.left_out_
+    {'id': 'an identifier by its name: every row has its own value'}
     """
 
     def __init__(
@@ -77,21 +77,19 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decide by the values of the training table; ``y`` is for categories of many levels."""
+        """Decide how columns are read; ``y`` is for the means of categories with many levels."""
         X = with_different_names(X)
-        wishes = checked_roles(self.roles, list(X.columns))
+        roles = checked_roles(self.roles, list(X.columns))
         kinds, reasons = {}, {}
         for name in X.columns:
-            kind, reasons[name] = decided(X[name], name, wishes.get(name), self.decimal)
+            kind, reasons[name] = decided(X[name], name, roles.get(name), self.decimal)
             first = _first_of_this_name(name, X)
-            if kind is not None and first is not None and name not in wishes:
+            if kind is not None and first is not None and name not in roles:
                 kind, reasons[name] = None, f"the same values as column {first!r}"
             if kind is not None:
                 kinds[name] = kind
             release_scratches()
-        if (
-            not kinds
-        ):  # a table of nothing but a running number and a target: then it is no identifier
+        if not kinds:  # a running number that is the only column is used
             kinds = {
                 name: NumberColumn(self.decimal)
                 for name, reason in reasons.items()
@@ -115,16 +113,14 @@ class ColumnReader(TransformerMixin, BaseEstimator):
             for made in self._read_one(X.head(1), name)[0]:
                 if made in self.sources_:
                     raise TableError(
-                        f"A column made of {name!r} would have the name of another one, {made!r}; "
-                        "rename that."
+                        f"A column made from {name!r} would have the name of another column, "
+                        f"{made!r}; rename that one."
                     )
                 self.sources_[made] = name
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """The frame for a model of the training rows themselves; their means of the target are
-        those of other rows.
-        """
+        """Return the training rows for a model; means of the target are those of other rows."""
         frame = self.fit(X, y, **fit_params).transform(X)
         if self.encoded_:
             for name, values in self._cross_fitted(with_different_names(X), np.asarray(y)).items():
@@ -132,27 +128,23 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return frame
 
     def accept_strays(self, X: Any) -> Self:
-        """Count texts of date columns that are no dates as missing; ``X`` are other rows of the
-        training table.
-        """
+        """Read texts of date columns that are not dates, in other training rows X, as missing."""
         for name, kind in self.kinds_.items():
             if isinstance(kind, DateColumn):
                 self.kinds_[name] = kind.with_missing(X[name], name)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The frame for a model."""
-        return self.read(X)[0]
+        """Return the columns for a model."""
+        return self.read_counting(X)[0]
 
     def read(self, X: Any) -> tuple[Any, list[str]]:
-        """The frame for a model, and notes on what had to be changed."""
+        """Return the columns for a model, and notes on values that had to be changed."""
         frame, found = self.read_counting(X)
         return frame, in_words(found)
 
     def read_counting(self, X: Any) -> tuple[Any, dict[str, Strays]]:
-        """The frame for a model, and for each column with values that had to be changed how many
-        these are.
-        """
+        """Return the columns for a model, and counts of values that had to be changed."""
         check_is_fitted(self)
         X = with_different_names(X)
         missing = [name for name in self.roles_ if name not in X.columns]
@@ -172,16 +164,15 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return frame_of(columns(), X.index, len(self.sources_)), found
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns of the result."""
+        """Return the names of the output columns."""
         check_is_fitted(self)
         return np.array(list(self.sources_), dtype=object)
 
     def _read_one(self, X, name):
         kind, of_file = self.kinds_[name], X.attrs.get("decimal", self.decimal)
         if isinstance(kind, NumberColumn) and kind.decimal == self.decimal != of_file:
-            kind = NumberColumn(
-                of_file
-            )  # this file has another custom than that of the fit, which the column kept to
+            # The column had the decimal mark of the training file, and this file has another.
+            kind = NumberColumn(of_file)
         columns, note = kind.read(X[name], name)
         if name in self.encoded_:
             columns |= self._means(self._texts(X, name), self.encoders_[name], name)
@@ -191,8 +182,8 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     def _fit_means(self, X, y):
         many = [
-            n
-            for n, kind in self.kinds_.items()
+            name
+            for name, kind in self.kinds_.items()
             if isinstance(kind, CategoryColumn) and len(kind.levels) > MANY_LEVELS
         ]
         if not many:
@@ -203,33 +194,26 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self.encoders_ = {name: _encoders(self._texts(X, name), targets) for name in many}
         for name in many:
             what = "the share of each class" if self.target_names_ else "the mean target"
-            self.reasons_[name] += (
-                f", more than {MANY_LEVELS}: {what} of a level stands beside the most frequent ones"
-            )
+            self.reasons_[name] += f", more than {MANY_LEVELS}: with {what} per level"
 
     def _targets(self, y):
-        """(n_samples, n_means) floats, and the classes that they are shares of; of two classes the
-        share of one says it all.
-        """
+        """Return floats (n_samples, n_means), and the classes, only the second one of two."""
         task = task_of(needed("pandas").Series(y))[0] if self.task == "auto" else self.task
-        if task == "regression":
+        if task == REGRESSION:
             return y.astype(np.float64)[:, None], []
         classes = np.unique(y)
         shown = classes[1:] if len(classes) == 2 else classes
         return (y[:, None] == shown).astype(np.float64), [str(label) for label in shown]
 
     def _cross_fitted(self, X, y):
-        """Return the means of the target for the training rows, each from the other folds; copies
-        are in one fold.
-        """
+        """Return the means of the target from other folds; copies of a row are in one fold."""
         targets, _ = self._targets(y)
         observations = Observations.of(X, y, bool(self.target_names_), list(self.roles_))
         different = y[observations.first()]
         smallest = np.unique(different, return_counts=True)[1].min() if self.target_names_ else 0
         splitter = StratifiedKFold if smallest >= _FOLDS else KFold
-        folds = list(
-            observations.folds(splitter(_FOLDS, shuffle=True, random_state=self.random_state), y)
-        )
+        options = {"shuffle": True, "random_state": self.random_state}
+        folds = list(observations.folds(splitter(_FOLDS, **options), y))
         columns: dict[str, np.ndarray] = {}
         for name in self.encoded_:
             texts = self._texts(X, name)
@@ -244,7 +228,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return columns
 
     def _texts(self, X, name):
-        """One column of texts, missing ones as a level of their own."""
+        """Return one column of texts, with a level for missing values."""
         codes, texts = coded_texts(X[name])
         return np.array([*texts, "missing"], dtype=object)[codes][:, None]
 
@@ -255,13 +239,12 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         }
 
     def _mean_names(self, name):
-        return [f"{name}: share of {label}" for label in self.target_names_] or [
-            f"{name}: mean target"
-        ]
+        shares = [f"{name}: share of {label}" for label in self.target_names_]
+        return shares or [f"{name}: mean target"]
 
 
 def in_words(found: dict[str, Strays]) -> list[str]:
-    """Notes on values that are not what their columns hold."""
+    """Return notes on values that are not of the kind of their columns."""
     return [f"Column {name!r}: {strays}." for name, strays in found.items()]
 
 
@@ -270,9 +253,7 @@ def _encoders(texts, targets):
 
 
 def _first_of_this_name(name, X):
-    """For a column whose name came again and got a number: the first one, if all values are the
-    same.
-    """
+    """Return the first column of the same name, if this one was numbered and has equal values."""
     first, _, number = name.rpartition(".")
     return first if number.isdigit() and first in X.columns and X[first].equals(X[name]) else None
 
@@ -281,14 +262,10 @@ def checked_roles(roles: dict[str, str] | None, columns: list[str]) -> dict[str,
     """Return the given roles of columns; raise an error for names and roles that do not exist."""
     checked = {}
     for name, role in (roles or {}).items():
-        purpose = (
-            ", which is to be dropped"
-            if role == "drop"
-            else f", which is said to be of kind {role!r}"
-        )
+        purpose = " to drop" if role == "drop" else f" for the role {role!r}"
         checked[column_named(name, columns, purpose)] = role
-        if role not in WISHES:
+        if role not in ROLES:
             raise TableError(
-                f"Column {name!r} is said to be {role!r}; it may be {some_names(list(WISHES))}."
+                f"The role of column {name!r} is {role!r}, but must be {some_names(list(ROLES))}."
             )
     return checked

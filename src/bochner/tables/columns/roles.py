@@ -1,6 +1,4 @@
-"""How a person would read a column, with the reason: numbers, dates, categories, or nothing to
-learn from.
-"""
+"""Decide how a column is read, with the reason: numbers, dates, categories, or left out."""
 
 import re
 from typing import Any
@@ -10,17 +8,18 @@ import numpy as np
 from ..._terminal.text import quoted
 from ...data.columns import column_kind, exact_values, float_column, integer_origin, is_text
 from ...data.inputs import TableInputs
-from ..read.reading import TableError
+from ..errors import TableError
 from .column_kinds import (
     UNIX_UNITS,
     CategoryColumn,
     DateColumn,
     NumberColumn,
     coded_texts,
+    is_category,
     is_dates,
     is_nested,
-    lost,
-    telling,
+    is_value,
+    missing_note,
     times_of,
     truth_spellings,
 )
@@ -36,21 +35,22 @@ from .written_numbers import decimal_of, signs_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
 
-# Beyond these the front door has no column for each level.
+# With more levels than this, a tabular model has no column for each level.
 MANY_LEVELS = TableInputs().max_levels
-# What a column may be said to be.
-WISHES = ("number", "date", "category", "identifier", "drop")
+# Roles that a user may give to a column.
+ROLES = ("number", "date", "category", "identifier", "drop")
 COUNTING_UP = "an identifier: whole numbers that count up"
 
-_MOSTLY = 0.95  # of the values must be numbers or dates
-_MOSTLY_DISTINCT = (
-    0.5  # a text column where more of the values than this differ is an identifier or free text
-)
+# Share of the values that must be numbers.
+_MOSTLY = 0.95
+# Texts of which a larger share differ are identifiers or free text.
+_MOSTLY_DISTINCT = 0.5
 _FEW = 20
 _WORDS_OF_TEXT = 4
 _SAMPLE = 1000
 _IDENTIFIER = re.compile(
-    r"(?i:(?:^|[\s_.:-])(?:id|uuid|guid)$|^(?:row_?names|index|unnamed: 0)$)|(?<=[a-z])(?:ID|Id|UUID|Uuid)$"
+    r"(?i:(?:^|[\s_.:-])(?:id|uuid|guid)$|^(?:row_?names|index|unnamed: 0)$)"
+    r"|(?<=[a-z])(?:ID|Id|UUID|Uuid)$"
 )
 _TIMES = re.compile(
     r"(?:year|month|week|day|date|time|hour|minute|second|step|period|age|jahr|tag)s?$",
@@ -58,91 +58,88 @@ _TIMES = re.compile(
 )
 
 
-def decided(column: Any, name: str, wish: str | None, decimal: str) -> tuple[Kind | None, str]:
-    """(how to read the column, None to leave it out; why)."""
-    if wish in ("drop", "identifier"):
-        return None, "as asked" if wish == "drop" else "an identifier, as asked"
+def decided(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kind | None, str]:
+    """Return the kind of a column, None to leave it out, and the reason.
+
+    ``role`` is the one that the user gave, or None.
+    """
+    if role in ("drop", "identifier"):
+        return None, "as requested" if role == "drop" else "an identifier, as requested"
     if is_nested(column):
-        return None, "its values are lists or objects of their own"
-    if wish is None:
-        useless = _useless(column)
-        return (None, useless) if useless else _found(column, name, decimal)
-    kind = _asked(column, name, wish, decimal)
-    return kind, "as asked"
+        return None, "its values are lists or objects"
+    if role is not None:
+        return _requested(column, name, role, decimal), "as requested"
+    useless = _useless(column)
+    return (None, useless) if useless else _inferred(column, name, decimal)
 
 
 def _useless(column):
     codes, _ = coded_texts(column) if is_text(column) else (np.where(column.isna(), -1, 0), [])
     if np.all(codes < 0):
         return "every value is missing"
-    same = (
-        len(np.unique(codes)) == 1
-        if is_text(column)
-        else not column.isna().any() and column.min() == column.max()
-    )
+    if is_text(column):
+        same = len(np.unique(codes)) == 1
+    else:
+        same = not column.isna().any() and column.min() == column.max()
     return "every row has the same value" if same else None
 
 
-def _asked(column, name, wish, decimal):
-    if wish == "category":
+def _requested(column, name, role, decimal):
+    if role == "category":
         return CategoryColumn(_levels(*coded_texts(column)))
-    if wish == "number":
-        decimal = (
-            decimal_of(coded_texts(column)[1][:_SAMPLE], decimal) if is_text(column) else decimal
-        )
+    if role == "number":
+        if is_text(column):
+            decimal = decimal_of(coded_texts(column)[1][:_SAMPLE], decimal)
         kind: Kind = NumberColumn(decimal)
-        read = kind.read(column, name)[0][name]
-        known = np.isfinite(read)
+        known = np.isfinite(kind.read(column, name)[0][name])
     else:
         formats = _formats_of_numbers(column, name) if column_kind(column) == "numbers" else (ISO,)
         if is_text(column):
             texts = np.array(coded_texts(column)[1], dtype=object)
             formats = date_formats(texts, decimal)
-            exchanged = _exchanged(texts, formats)
-            if exchanged:
-                raise TableError(f"Column {name!r} holds {exchanged}.")
+            varying = _varying_order(texts, formats)
+            if varying:
+                raise TableError(f"Column {name!r} holds {varying}.")
         times, unread = times_of(column, formats, name)
         kind = DateColumn(tuple(formats), varying_parts(times), tuple(unread.distinct()))
         known = times.notna().to_numpy()
     if not known.any():
-        example = next(
-            (f"it holds values such as {str(value)!r}" for value in column.dropna()),
-            "every value is missing",
-        )
-        raise TableError(f"Column {name!r} cannot be read as a {wish}: {example}.")
+        values = (f"it holds values such as {str(value)!r}" for value in column.dropna())
+        example = next(values, "every value is missing")
+        raise TableError(f"Column {name!r} cannot be read as a {role}: {example}.")
     return kind
 
 
-def _found(column, name, decimal):
+def _inferred(column, name, decimal):
     if is_dates(column):
         return _dates(column, (ISO,), name, "dates")
     if not is_text(column):
         return _numbers(column, name, decimal)
     codes, texts = coded_texts(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-    if str(column.dtype) == "category":
+    if is_category(column):
         return _category(codes, texts, counts, name)
     spellings = truth_spellings(texts, counts)
     if spellings:
         return CategoryColumn(tuple(sorted(spellings)), spellings), "words for true and false"
-    tells = telling(texts)
-    if tells.any():
-        told = [text for text, yes in zip(texts, tells) if yes]
-        kind = NumberColumn(decimal_of(told[:_SAMPLE], decimal))
+    present = is_value(texts)
+    if present.any():
+        values = [text for text, yes in zip(texts, present) if yes]
+        kind = NumberColumn(decimal_of(values[:_SAMPLE], decimal))
         numbers = kind.numbers(texts)
-        known = np.isfinite(numbers) & tells
-        share = counts[known].sum() / counts[tells].sum()
+        known = np.isfinite(numbers) & present
+        share = counts[known].sum() / counts[present].sum()
         if share >= _MOSTLY or (share >= 0.5 and known.sum() > _FEW):
             return _written_numbers(kind, codes, texts, numbers, known, name)
-        formats = date_formats(np.array(told, dtype=object), decimal)
+        formats = date_formats(np.array(values, dtype=object), decimal)
         if formats:
-            return _written_dates(column, told, formats, name)
+            return _written_dates(column, values, formats, name)
     return _category(codes, texts, counts, name)
 
 
 def _numbers(column, name, decimal):
     if column_kind(column) == "numbers" and str(column.dtype).lower() not in ("bool", "boolean"):
-        # Large integers are told apart by their distances to the smallest one.
+        # Large integers are distinguished by their differences from the smallest one.
         values = float_column(column, name, integer_origin(exact_values(column)))
         values = values[np.isfinite(values)]
         if len(values) and np.all(values % 1 == 0):
@@ -153,7 +150,7 @@ def _numbers(column, name, decimal):
 
 
 def _whole_numbers(column, values, name):
-    """Return the kind of identifiers and dates that look like numbers, None for others."""
+    """Return the kind of identifiers and dates written as whole numbers, None for others."""
     if is_named_identifier(name) and len(values) > 1:
         return _named_identifier(*coded_texts(column))
     n_distinct = len(np.unique(values))
@@ -166,17 +163,12 @@ def _whole_numbers(column, values, name):
 
 
 def _named_identifier(codes, texts):
-    """Leave out a column whose name says that it holds identifiers if all values differ, else read
-    categories.
-
-    Such a column is never a quantity, however many rows there are.
-    """
+    """Leave out identifiers by name if all values differ, else read categories, never numbers."""
     present = codes[codes >= 0]
     if len(np.unique(present)) == len(present):
         return None, "an identifier by its name: every row has its own value"
-    return CategoryColumn(
-        _levels(codes, texts)
-    ), "an identifier by its name, but values come again: categories"
+    reason = "an identifier by its name, but values are repeated: categories"
+    return CategoryColumn(_levels(codes, texts)), reason
 
 
 def _years(values):
@@ -184,9 +176,7 @@ def _years(values):
 
 
 def _formats_of_numbers(column, name):
-    """What numbers say as dates: 20210425, 2021, or seconds or milliseconds since 1970; nothing for
-    others.
-    """
+    """Return the format of numbers that are dates: 20210425, 2021, or seconds since 1970."""
     values = float_column(column, name)
     values = values[np.isfinite(values)]
     if len(values) == 0 or values.min() < 0:
@@ -203,79 +193,63 @@ def _formats_of_numbers(column, name):
 
 
 def _written_numbers(kind, codes, texts, numbers, known, name):
-    signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
-    note = lost(codes, texts, known, "numbers")
     if is_named_identifier(name) and np.all(numbers[known] % 1 == 0):
         return _named_identifier(codes, texts)
-    return kind, _and(f"numbers written {signs}" if signs else "numbers", note)
+    signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
+    note = missing_note(codes, texts, known)
+    return kind, _with_note(f"numbers written {signs}" if signs else "numbers", note)
 
 
-def _and(reason, note):
+def _with_note(reason, note):
     return reason if note is None else f"{reason}; {note}"
 
 
 def _written_dates(column, texts, formats, name):
-    exchanged = _exchanged(texts, formats)
-    if exchanged:
-        return None, exchanged
-    what = f"dates written as {formats_in_words(formats)}"
-    unclear = (
-        any("/" in form or "-" in form for form in formats)
-        and order_of(formats)
-        and not day_month_orders(texts)
-    )
-    kind, reason = _dates(column, formats, name, what)
-    return (
-        kind,
-        f"{reason}; no value shows whether {order_of(formats)} is the right order"
-        if unclear
-        else reason,
-    )
+    varying = _varying_order(texts, formats)
+    if varying:
+        return None, varying
+    kind, reason = _dates(column, formats, name, f"dates written as {formats_in_words(formats)}")
+    order, separated = order_of(formats), any("/" in form or "-" in form for form in formats)
+    if separated and order and not day_month_orders(texts):
+        reason += f"; the order {order} is assumed, no value shows it"
+    return kind, reason
 
 
-def _exchanged(texts, formats):
-    """Return a reason not to read dates that need different orders of day and month, None for
-    others.
-    """
+def _varying_order(texts, formats):
+    """Return a reason not to read dates whose order of day and month varies, else None."""
     orders = day_month_orders(texts) if order_of(formats) else {}
     if len(orders) < 2:
         return None
-    first, second = orders.values()
-    return f"dates such as {quoted(first)} and {quoted(second)}, so day and month change places; write year-month-day"
+    first, second = map(quoted, orders.values())
+    return (
+        f"dates such as {first} and {second}, so the order of day and month varies; write "
+        "year-month-day"
+    )
 
 
 def _dates(column, formats, name, what):
     times, unread = times_of(column, formats, name)
     parts = varying_parts(times)
-    circles = f", {' and '.join(parts)} as circles" if parts else ""
+    waves = f", sine and cosine of {' and '.join(parts)}" if parts else ""
     kind = DateColumn(tuple(formats), parts, tuple(unread.distinct()))
-    return kind, _and(
-        f"{what}: the trend in days{circles}", unread.note("are no dates and count as missing")
-    )
+    note = unread.note("are not dates, read as missing")
+    return kind, _with_note(f"{what}: trend in days{waves}", note)
 
 
 def _category(codes, texts, counts, name):
     n_rows, n_distinct = int(counts.sum()), int(np.sum(counts > 0))
     if is_named_identifier(name) and n_rows > 1:
         return _named_identifier(codes, texts)
-    if n_distinct > max(_FEW, _MOSTLY_DISTINCT * n_rows):
-        present = [text for text, count in zip(texts, counts) if count]
-        n_words = np.mean([len(text.split()) for text in present[:_SAMPLE]])
-        if n_words >= _WORDS_OF_TEXT:
-            return (
-                None,
-                f"free text, about {n_words:.0f} words a row, which the model does not read",
-            )
-        all_differ = n_distinct == n_rows
-        return (
-            None,
-            "an identifier: every row has its own text"
-            if all_differ
-            else "nearly every row has its own text",
-        )
-    return CategoryColumn(
-        _levels(codes, texts)
-    ), f"categories, {n_distinct} level{'s' * (n_distinct > 1)}"
+    if n_distinct <= max(_FEW, _MOSTLY_DISTINCT * n_rows):
+        reason = f"categories, {n_distinct} level{'s' * (n_distinct > 1)}"
+        return CategoryColumn(_levels(codes, texts)), reason
+    present = [text for text, count in zip(texts, counts) if count]
+    n_words = np.mean([len(text.split()) for text in present[:_SAMPLE]])
+    if n_words >= _WORDS_OF_TEXT:
+        return None, f"free text, about {n_words:.0f} words a row, which the model does not read"
+    if n_distinct == n_rows:
+        return None, "an identifier: every row has its own text"
+    return None, "nearly every row has its own text"
 
 
 def _levels(codes, texts):
@@ -283,9 +257,10 @@ def _levels(codes, texts):
 
 
 def is_named_identifier(name: str) -> bool:
-    """Whether a column's name says that it holds identifiers.
+    """Return True if a column's name is one of identifiers.
 
-    >>> [is_named_identifier(name) for name in ("id", "customer_id", "customerID", "uuid", "paid", "humid", "ID")]
+    >>> names = ("id", "customer_id", "customerID", "uuid", "paid", "humid", "ID")
+    >>> [is_named_identifier(name) for name in names]
     [True, True, True, True, False, False, True]
     """
     return _IDENTIFIER.search(name) is not None

@@ -1,6 +1,4 @@
-"""Numbers as people write them: with thousands separators, currency and percent signs, a decimal
-comma, in parentheses.
-"""
+"""Numbers in texts: with thousands separators, currency signs, a decimal comma, in parentheses."""
 
 import re
 from collections.abc import Sequence
@@ -9,8 +7,7 @@ import numpy as np
 
 POINT, COMMA = ".", ","
 
-# Words for money beside the signs, and what a percentage ends in: a number in percent is read in
-# percent.
+# Codes of currencies. A number in percent keeps its unit: 12 % is 12.
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR"
 _CURRENCY = rf"(?:[$€£¥₹₽₩₺₪₫฿¢]|(?:US|CA|AU|NZ|HK|S|A|C|R)\$|{_CODES}|kr\.?|zł|Fr\.?|Rs\.?)"
 _BLANKS = "\u0020\u00a0\u2009\u202f"
@@ -19,7 +16,7 @@ _AFTER = re.compile(rf"[{_BLANKS}]*(?:{_CURRENCY}|%|‰|,-|,–)$", re.IGNORECAS
 
 
 def _pattern(decimal, separators):
-    """A sign, digits (in groups of three between equal separators, or none), decimals, an exponent."""
+    """Return a pattern of numbers, whose digits may be in groups of three."""
     grouped = rf"[1-9]\d{{0,2}}([{separators}])\d{{3}}(?:\1\d{{3}})*"
     return re.compile(
         rf"[+-]?(?:{grouped}(?:{decimal}\d*)?|\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?",
@@ -32,16 +29,19 @@ _PATTERNS = {
     COMMA: _pattern(",", rf"\.'’_{_BLANKS}"),
 }
 _NO_DIGITS = re.compile(rf"[,.'’_{_BLANKS}]")
-# A code of digits, such as 00123, is no quantity: read as one it would lose its zeros.
+# A code of digits, such as 00123, is not a quantity: as a number it would lose its zeros.
 _CODE = re.compile(r"0\d+", re.ASCII)
-_LONGEST = 500  # letters of a number; longer texts are none, and take long to look through
+# Characters of a number; matching longer texts would take long.
+_LONGEST = 500
 
 
 def number_of(text: str, decimal: str = POINT) -> float:
-    """The number that a text says, NaN for other texts.
+    """Return the number that a text stands for, NaN for other texts.
 
-    >>> number_of("$1,234.50"), number_of("(12 %)"), number_of("1.234,5 €", COMMA), number_of("12 Elm Street"), number_of("007")
-    (1234.5, -12.0, 1234.5, nan, nan)
+    >>> number_of("$1,234.50"), number_of("(12 %)"), number_of("1.234,5 €", COMMA)
+    (1234.5, -12.0, 1234.5)
+    >>> number_of("12 Elm Street"), number_of("007")
+    (nan, nan)
     """
     text = text.strip().replace("−", "-")
     if len(text) > _LONGEST:
@@ -57,19 +57,15 @@ def number_of(text: str, decimal: str = POINT) -> float:
 
 
 def numbers_of(texts: Sequence[str], decimal: str = POINT) -> np.ndarray:
-    """Of each text the number that it says, NaN for others."""
-    known: dict[str, float] = {}
-    for text in texts:
-        if text not in known:
-            known[text] = number_of(text, decimal)
-    return np.array([known[text] for text in texts], dtype=np.float64)
+    """Return the number that each text stands for, NaN for others."""
+    numbers = {text: number_of(text, decimal) for text in set(texts)}
+    return np.array([numbers[text] for text in texts], dtype=np.float64)
 
 
 def decimal_of(texts: Sequence[str], doubtful: str = POINT) -> str:
-    """The decimal mark by which most of the texts are numbers; ``doubtful`` where they do not tell,
-    as 1,234 does not.
+    """Return the decimal mark that makes most texts numbers; ``doubtful`` for texts like 1,234.
 
-    >>> decimal_of(["1,5", "20"]), decimal_of(["1,234", "20"]), decimal_of(["1,234", "20"], doubtful=COMMA)
+    >>> decimal_of(["1,5", "20"]), decimal_of(["1,234"]), decimal_of(["1,234"], doubtful=COMMA)
     (',', '.', ',')
     """
     read = {mark: np.isfinite(numbers_of(texts, mark)) for mark in (POINT, COMMA)}
@@ -78,19 +74,18 @@ def decimal_of(texts: Sequence[str], doubtful: str = POINT) -> str:
 
 
 def signs_of(texts: Sequence[str], decimal: str) -> str:
-    """How the numbers are written, in words: "with currency signs and thousands separators";
-    nothing for plain ones.
+    """Describe the notation of numbers, with an empty text for plain ones.
 
     >>> signs_of(["$1,234", "$5"], POINT), signs_of(["1,5"], COMMA), signs_of(["12"], POINT)
     ('with currency signs and thousands separators', 'with a decimal comma', '')
     """
     grouped = re.compile(rf"\d[{',' if decimal == POINT else '.'}'’_{_BLANKS}]\d")
-    found = {
+    signs = {
         "currency signs": any(re.search(_CURRENCY, text, re.IGNORECASE) for text in texts),
         "percent signs": any("%" in text for text in texts),
         "thousands separators": any(grouped.search(text) for text in texts),
         "a decimal comma": decimal == COMMA and any("," in text for text in texts),
-        "parentheses for negative ones": any(text.strip().startswith("(") for text in texts),
+        "parentheses for negative numbers": any(text.strip().startswith("(") for text in texts),
     }
-    said = [words for words, yes in found.items() if yes]
-    return "with " + " and ".join(filter(None, [", ".join(said[:-1]), said[-1]])) if said else ""
+    used = [words for words, yes in signs.items() if yes]
+    return "with " + " and ".join(filter(None, [", ".join(used[:-1]), used[-1]])) if used else ""

@@ -1,8 +1,8 @@
-"""Other models as their users would run them, each with probabilities of classes.
+"""Untuned models of other libraries, with which ours is compared.
 
-They get the columns of the table as they were read: numbers, dates as days and parts of the
-calendar, categories with all their levels. Identifiers and free text are left out for every model,
-and no other model gets the means of the target that ``ColumnReader`` adds for ours.
+They get the columns as they were read: numbers, dates as days and parts of the calendar, categories
+with all their levels. Identifiers and free text are left out for every model. Only our model gets
+the means of the target that ``ColumnReader`` adds.
 """
 
 from importlib.util import find_spec
@@ -25,63 +25,62 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
+from ..columns.column_kinds import is_category
+from ..facts import CONSTANT
 from .target import counted_labels
 
 _SVM_ROWS = 5000
-# CatBoost grows a thousand trees with a number for each class in each leaf: beyond so many rows
-# times classes that is minutes.
+# CatBoost grows a thousand trees with a number per class in each leaf: beyond this number of rows
+# times classes a fit takes minutes.
 _CATBOOST_WORK = 100_000
 _CALIBRATION_FOLDS = 3
-CONSTANT = "constant"
-# What is fitted on a sample of the rows: three hundred columns of landmarks would take more memory
-# than all else.
+# Three hundred columns of landmarks for all rows would need more memory than everything else.
 NYSTROEM, _NYSTROEM_ROWS = "Nyström + linear", 100_000
-# What others hold in memory, some of it several times: beyond so many cells they get a sample of
-# the rows.
-_RIVAL_CELLS = 2**25
+# Other libraries hold their rows in memory, some several times: beyond this number of cells they
+# are fitted on a sample of the rows.
+_MAX_CELLS = 2**25
 
 
-def rivals(
+def baseline_models(
     X: Any, y: np.ndarray, classify: bool, seed: int, metric: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Return unfitted models for the columns of a table, and notes on those that are left out.
 
-    ``X`` holds floats and pandas categories; a constant is among the models.
+    ``X`` holds floats and pandas categories. The last model is a constant.
     """
     notes = []
     n_classes = len(counted_labels(y)[0]) if classify else 1
     linear: Any = LogisticRegression(max_iter=1000) if classify else Ridge()
-    found = {"linear": make_pipeline(_numeric_columns(), linear)}
+    models = {"linear": make_pipeline(_numeric_columns(), linear)}
     if len(y) <= _SVM_ROWS:
-        found["RBF-SVM"] = make_pipeline(_numeric_columns(), _support_vectors(y, classify))
+        models["RBF-SVM"] = make_pipeline(_numeric_columns(), _support_vectors(y, classify))
     else:
         landmarks = Nystroem(n_components=300, random_state=seed)
-        found[NYSTROEM] = make_pipeline(_numeric_columns(), landmarks, linear)
+        models[NYSTROEM] = make_pipeline(_numeric_columns(), landmarks, linear)
         most = _most_rows("others", X.shape[1])
         if len(y) > most:
             notes.append(
-                f"Other models hold their rows in memory: they are fitted on {most} of the "
-                f"{len(y)} rows."
+                f"Other models need all rows in memory: they are fitted on {most} of the {len(y)} "
+                "rows."
             )
         if len(y) > _NYSTROEM_ROWS:
-            notes.append(
-                f"{NYSTROEM} is fitted on {_most_rows(NYSTROEM, X.shape[1])} of the {len(y)} rows."
-            )
-    found["HistGradientBoosting"] = histogram_trees(X, classify, seed)
+            most = _most_rows(NYSTROEM, X.shape[1])
+            notes.append(f"{NYSTROEM} is fitted on {most} of the {len(y)} rows.")
+    models["HistGradientBoosting"] = histogram_trees(X, classify, seed)
     if "LightGBM" in installed():
-        found["LightGBM"] = lightgbm(X, classify, seed)
+        models["LightGBM"] = lightgbm(X, classify, seed)
     if "CatBoost" in installed():
         if len(y) * n_classes <= _CATBOOST_WORK:
-            found["CatBoost"] = catboost(X, classify, seed)
+            models["CatBoost"] = catboost(X, classify, seed)
         else:
             work = f"{len(y)} rows x {n_classes} classes" if classify else f"{len(y)} rows"
             notes.append(
-                f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, which would take it "
+                f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, a fit would take "
                 "minutes."
             )
-    # The best constant for what is measured.
+    # The best constant for the metric.
     number = DummyRegressor(strategy="median" if metric == "mae" else "mean")
-    return found | {CONSTANT: DummyClassifier() if classify else number}, notes
+    return models | {CONSTANT: DummyClassifier() if classify else number}, notes
 
 
 def installed() -> list[str]:
@@ -103,14 +102,14 @@ def histogram_trees(X: Any, classify: bool, seed: int) -> Any:
 
 
 def lightgbm(X: Any, classify: bool, seed: int) -> Any:
-    """Return LightGBM's model on one thread; more of them would wait for each other."""
+    """Return LightGBM's model on one thread; several threads would wait for each other."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
     return (LGBMClassifier if classify else LGBMRegressor)(random_state=seed, n_jobs=1, verbose=-1)
 
 
 def catboost(X: Any, classify: bool, seed: int) -> Any:
-    """Return CatBoost's model on all threads, which is given categories as text."""
+    """Return CatBoost's model on all threads, with categories as text."""
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     build, texts = CatBoostClassifier if classify else CatBoostRegressor, _categories(X)
@@ -119,11 +118,11 @@ def catboost(X: Any, classify: bool, seed: int) -> Any:
 
 
 def _categories(X):
-    return [column for column in X.columns if str(X[column].dtype) == "category"]
+    return [column for column in X.columns if is_category(X[column])]
 
 
 class _WithTexts(BaseEstimator):
-    """A model that gets classes as whole numbers, and the columns ``texts`` as complete text."""
+    """A model that gets classes as integers, and the columns ``texts`` as complete text."""
 
     def __init__(self, model: Any, classify: bool, texts: list[str]):
         self.model, self.classify, self.texts = model, classify, texts
@@ -148,9 +147,7 @@ class _WithTexts(BaseEstimator):
 
 
 def _numeric_columns():
-    """Return the usual preparation for models of numbers: impute and scale numbers, one column for
-    each level.
-    """
+    """Return the usual preparation: impute and scale numbers, one-hot encode categories."""
     numbers = make_pipeline(
         SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     )
@@ -162,14 +159,12 @@ def _numeric_columns():
 
 
 def _most_rows(name, n_columns):
-    most = _RIVAL_CELLS // n_columns
+    most = _MAX_CELLS // n_columns
     return min(most, _NYSTROEM_ROWS) if name == NYSTROEM else most
 
 
 def sampled_rows(name: str, shape: tuple[int, int], seed: int) -> np.ndarray | None:
-    """The training rows that a rival is fitted on, None for all: a sample where these take too much
-    memory.
-    """
+    """Return a sample of the training rows if all would need too much memory, else None."""
     most = _most_rows(name, shape[1])
     if name == CONSTANT or shape[0] <= most:
         return None
@@ -177,9 +172,8 @@ def sampled_rows(name: str, shape: tuple[int, int], seed: int) -> np.ndarray | N
 
 
 def _support_vectors(y, classify):
-    """The machine has no probabilities of its own: Platt's, from scores of rows left out."""
+    """Return a support vector machine; probabilities are Platt's, from cross-validated scores."""
     if not classify:
         return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-    smallest = int(counted_labels(y)[2].min())
-    folds = min(_CALIBRATION_FOLDS, smallest)
+    folds = min(_CALIBRATION_FOLDS, int(counted_labels(y)[2].min()))
     return CalibratedClassifierCV(SVC(), cv=folds, ensemble=False) if folds >= 2 else SVC()

@@ -1,6 +1,4 @@
-"""Repeated rows of a table: copies of one observation stay together in every split, ties are split
-one by one.
-"""
+"""Repeated rows of a table: copies of one observation stay together in every split."""
 
 from __future__ import annotations
 
@@ -17,17 +15,15 @@ from ...data.targets import Labels, Values
 from .target import counted_labels
 
 # Rows that are searched for a repeated value before all rows are.
-_FIRST_LOOK = 10_000
+_FIRST_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """The observation that each row belongs to: ``numbers`` (n_rows,), the same for copies of one
-    row.
+    """Observation of each row: ``numbers`` (n_rows,) are equal for copies of one row.
 
-    ``n_repeated`` rows agree with an earlier row in their inputs and the target. They are
-    ``are_ties`` if the same inputs also occur with other outcomes, so that equal rows are
-    independent observations.
+    ``n_repeated`` rows agree with an earlier row in their inputs and the target. With ``are_ties``,
+    equal inputs also have different outcomes, so equal rows are independent observations.
     """
 
     numbers: np.ndarray
@@ -45,19 +41,15 @@ class Observations:
     ) -> Observations:
         """Find rows that agree in these columns and in y.
 
-        ``is_identifier`` is asked for columns in which no value occurs twice: identifiers are not
-        compared.
+        Identifiers are not compared; ``is_identifier`` decides for columns of distinct values.
         """
-        alone = cls(np.arange(len(y)))
-        if not classify and not _has_repeats(y):
-            return alone
-        inputs = _input_keys(frame, columns, is_identifier)
-        if inputs is None:
-            return alone
-        target = Labels(*counted_labels(y)[:2]) if classify else Values(y[:, None])
-        equal = equal_keys(inputs, target)
+        equal = None
+        if classify or _has_repeats(y):
+            inputs = _input_keys(frame, columns, is_identifier)
+            target = Labels(*counted_labels(y)[:2]) if classify else Values(y[:, None])
+            equal = None if inputs is None else equal_keys(inputs, target)
         if equal is None:
-            return alone
+            return cls(np.arange(len(y)))
         return cls(equal.split_groups(), len(y) - len(equal.first), equal.are_ties)
 
     @property
@@ -69,14 +61,12 @@ class Observations:
         """Return the first row of each observation, in the order of the table or of ``rows``."""
         if rows is None:
             rows = np.arange(len(self.numbers))
-        return (
-            rows
-            if self.n_repeated == 0
-            else rows[np.sort(np.unique(self.numbers[rows], return_index=True)[1])]
-        )
+        if self.n_repeated == 0:
+            return rows
+        return rows[np.sort(np.unique(self.numbers[rows], return_index=True)[1])]
 
     def with_copies(self, rows: np.ndarray) -> np.ndarray:
-        """Return these rows and all their copies; rows that have none stay in their order."""
+        """Return these rows and all their copies; without copies, in the given order."""
         if not self.has_copies:
             return rows
         return np.flatnonzero(np.isin(self.numbers, self.numbers[rows]))
@@ -86,24 +76,20 @@ class Observations:
         return replace(self, numbers=self.numbers[rows])
 
     def folds(self, splitter: Any, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield (rows that are kept, rows that are left out) of a splitter of scikit-learn, copies
-        together.
-        """
+        """Yield the training and test rows of a scikit-learn splitter, with copies together."""
         first = self.first()
         for kept, left_out in splitter.split(first, y[first]):
             yield self.with_copies(first[kept]), self.with_copies(first[left_out])
 
 
 def seen_inputs(frame: Any, columns: list[str], train: np.ndarray, test: np.ndarray) -> int:
-    """Return how many rows of ``test`` agree in all these columns with a row of ``train``."""
+    """Count rows of ``test`` that agree in all these columns with a row of ``train``."""
     keys = _input_keys(frame, columns)
     return 0 if keys is None else int(np.isin(keys[test], keys[train]).sum())
 
 
 def _input_keys(frame, columns, is_identifier=None):
-    """Return one key per row, or None if there is nothing to compare or a column has no value
-    twice.
-    """
+    """Return one key per row, or None if all rows differ or there is no column to compare."""
     keys = None
     for name in columns:
         values = series_keys(frame[name])
@@ -116,5 +102,5 @@ def _input_keys(frame, columns, is_identifier=None):
 
 
 def _has_repeats(values):
-    some = values[:_FIRST_LOOK]
+    some = values[:_FIRST_ROWS]
     return len(np.unique(some)) < len(some) or len(np.unique(values)) < len(values)

@@ -1,6 +1,4 @@
-"""What a page shows of the held-out rows, as plain numbers: curves, effects, importances,
-intervals, rows predicted worst.
-"""
+"""Details of held-out rows for the page: curves, effects, importances, intervals."""
 
 from typing import Any
 
@@ -9,82 +7,70 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 from ...tabular import SpectralClassifier, SpectralRegressor
 from ...tabular.effects import column_changes
+from ..columns.column_kinds import is_category
 from ..columns.reader import ColumnReader
-from ..read.reading import needed
+from ..errors import needed
+from ..facts import Curve, Effects, IntervalFacts, PairMap, ValueFacts, WorstRows
 from .metrics import NUMBERS, TWO, Predicted, Truth, row_log_losses
 
 _POINTS, _CURVE_POINTS, _BINS, _INTERVALS = 400, 100, 10, 60
 _EFFECTS, _EFFECT_ROWS, _EFFECT_POINTS, _LEVELS, _OUTPUTS = 6, 300, 60, 12, 4
 _GRID = 13
-# Rows times points of a kernel times pairs of prepared columns: beyond, effects of pairs would take
+# Rows times kernel centers times pairs of prepared columns: above this, effects of pairs would take
 # more than a few seconds.
 _PAIR_WORK = 2e9
 _IMPORTANCE_ROWS = 256
 _WORST, _WORST_COLUMNS, _CELL = 8, 5, 40
 _LEVEL = 0.9
 
-FrontDoor = SpectralClassifier | SpectralRegressor
+TabularModel = SpectralClassifier | SpectralRegressor
 
 
 def thinned(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, evenly spread, with the first and the last."""
-    return (
-        rows
-        if len(rows) <= most
-        else rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))]
-    )
+    """Return at most ``most`` rows, evenly spread, with the first and the last."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))]
 
 
 def class_curves(truth: Truth, predicted: Predicted) -> dict[str, Any]:
-    """ROC and precision-recall curves of the positive one of two classes, and how often what is
-    said to be likely happens.
+    """Return calibration, and for two classes the ROC and precision-recall curves.
 
-    Calibration is that of the positive class, of more classes that of the most probable one.
+    Calibration is that of the positive class, or of the most probable one of several classes.
     """
     if truth.kind != TWO:
         assert predicted.probabilities is not None
-        said = predicted.probabilities.max(axis=1)
         assert truth.classes is not None
-        return {
-            "calibration": _calibration(
-                said, truth.classes[predicted.probabilities.argmax(axis=1)] == truth.y
-            )
-        }
-    found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
-    false_rate, true_rate, _ = roc_curve(found, score)
-    precision, recall, _ = precision_recall_curve(found, score)
-    return {
-        "roc": _plain(thinned(np.column_stack([false_rate, true_rate]), _CURVE_POINTS)),
-        # The last point is no threshold's.
-        "precision_recall": _plain(
-            thinned(np.column_stack([recall, precision])[:-1], _CURVE_POINTS)
-        ),
-        "calibration": _calibration(score, found),
+        right = truth.classes[predicted.probabilities.argmax(axis=1)] == truth.y
+        return {"calibration": _calibration(predicted.probabilities.max(axis=1), right)}
+    score = predicted.of(truth.positive, truth)
+    false_rate, true_rate, _ = roc_curve(truth.is_positive, score)
+    precision, recall, _ = precision_recall_curve(truth.is_positive, score)
+    curves = {
+        "roc": np.column_stack([false_rate, true_rate]),
+        "precision_recall": np.column_stack([recall, precision])[:-1],  # the last has no threshold
     }
+    plain = {name: _plain(thinned(curve, _CURVE_POINTS)) for name, curve in curves.items()}
+    return plain | {"calibration": _calibration(score, truth.is_positive)}
 
 
-def _calibration(said, happened):
-    """[mean of what was said, share that happened, its standard error, rows] for rows in order of
-    what was said.
-    """
-    order = np.argsort(said, kind="stable")
+def _calibration(predicted, happened):
+    """Return [mean probability, observed frequency, its standard error, rows] of each bin."""
+    order = np.argsort(predicted, kind="stable")
     bins = []
-    for rows in np.array_split(order, max(2, min(_BINS, len(said) // 15))):
+    for rows in np.array_split(order, max(2, min(_BINS, len(predicted) // 15))):
         share = happened[rows].mean()
-        # With one more of each, so that a bin of one kind is not certain.
+        # One more row of each kind, so that a bin of one kind has an error above zero.
         smooth = (happened[rows].sum() + 1) / (len(rows) + 2)
-        bins.append(
-            [said[rows].mean(), share, np.sqrt(smooth * (1 - smooth) / len(rows)), len(rows)]
-        )
+        error = np.sqrt(smooth * (1 - smooth) / len(rows))
+        bins.append([predicted[rows].mean(), share, error, len(rows)])
     return _plain(bins)
 
 
 def value_findings(
     model: SpectralRegressor, X: Any, truth: Truth, predicted: Predicted
-) -> dict[str, Any]:
-    """Points of true and predicted values, and intervals with the share of held-out rows that they
-    cover.
-    """
+) -> ValueFacts:
+    """Return points of true and predicted values, and intervals with their coverage."""
     ends = np.asarray(model.predict_interval(X, _LEVEL))
     inside = (ends[:, 0] <= truth.y) & (truth.y <= ends[:, 1])
     covered = float(inside.mean())
@@ -92,21 +78,20 @@ def value_findings(
     rows = np.flatnonzero(np.isfinite(widths))
     rows = thinned(rows[np.argsort(predicted.y[rows], kind="stable")], _INTERVALS)
     shown = thinned(np.arange(len(truth.y)), _POINTS)
-    return {
-        "points": _plain(np.column_stack([truth.y, predicted.y])[shown]),
-        "intervals": {
-            "level": _LEVEL,
-            "coverage": covered,
-            "coverage_error": float(np.sqrt(covered * (1 - covered) / len(inside))),
-            "median_width": float(np.median(widths)) if len(rows) else None,
-            "rows": _plain(np.column_stack([predicted.y, ends, truth.y])[rows]),
-        },
-    }
+    return ValueFacts(
+        points=_plain(np.column_stack([truth.y, predicted.y])[shown]),
+        intervals=IntervalFacts(
+            level=_LEVEL,
+            coverage=covered,
+            coverage_error=float(np.sqrt(covered * (1 - covered) / len(inside))),
+            median_width=float(np.median(widths)) if len(rows) else None,
+            rows=_plain(np.column_stack([predicted.y, ends, truth.y])[rows]),
+        ),
+    )
 
 
-def importances(model: FrontDoor, reader: ColumnReader, X: Any) -> dict[str, Any]:
-    """Shares of columns of the table in all changes of the scores, largest first, and their
-    standard errors over held-out rows.
+def importances(model: TabularModel, reader: ColumnReader, X: Any) -> dict[str, dict[str, float]]:
+    """Return shares of columns in all changes of the scores, largest first, and standard errors.
 
     As ``feature_importances_``: c_ij = ‖f(x_i) − f(x_i with column j of another row)‖², share_j =
     Σ_i c_ij / Σ_ij c_ij.
@@ -131,37 +116,35 @@ def importances(model: FrontDoor, reader: ColumnReader, X: Any) -> dict[str, Any
     }
 
 
-def column_effects(model: FrontDoor, X: Any, truth: Truth) -> dict[str, Any]:
-    """The strongest effects of single columns as curves, and the strongest pair as a map; of
-    classes on their scores.
+def column_effects(model: TabularModel, X: Any, truth: Truth) -> Effects:
+    """Return the strongest effects of columns as curves, and of a pair of columns as a map.
+
+    For classes these are effects on the scores.
     """
     rows = X.iloc[thinned(np.arange(len(X)), _EFFECT_ROWS)]
     n_points, n_columns = max(one.n_points for one in model.members_), len(model.inputs_.sources_)
     order = 2 if len(rows) * n_points * n_columns**2 / 2 <= _PAIR_WORK else 1
     try:
-        found = model.effects(rows, max_order=order)
-    except TypeError as error:  # no member that is a product over columns
-        return {"outputs": [], "curves": [], "pair": None, "why_none": str(error).split(". ")[0]}
+        effects = model.effects(rows, max_order=order)
+    except TypeError as error:  # no member is a product over columns
+        return Effects([], [], None, str(error).split(". ")[0])
     outputs, pick = _outputs(model, truth)
-    main = pick(found.main)
+    main = pick(effects.main)
     strengths = main.std(axis=0).mean(axis=1)
     strongest = [j for j in np.argsort(-strengths, kind="stable")[:_EFFECTS] if strengths[j] > 0]
-    curves = [
-        _curve(rows[found.names[j]], main[:, j]) | {"column": found.names[j]} for j in strongest
-    ]
+    curves = [_curve(effects.names[j], rows[effects.names[j]], main[:, j]) for j in strongest]
     pair = None
-    if order == 2 and len(found.pair_names):
-        spread = pick(found.pairs).std(axis=0)
-        best, output = np.unravel_index(np.argmax(spread), spread.shape)
+    if order == 2 and len(effects.pair_names):
+        spread = pick(effects.pairs).std(axis=0)
+        best, output = map(int, np.unravel_index(np.argmax(spread), spread.shape))
         if spread[best, output] > 0:
-            pair = _pair_map(
-                model, rows, found.pair_names[best], int(best), pick, outputs, int(output)
-            )
-    return {"outputs": outputs, "curves": curves, "pair": pair, "why_none": None}
+            names = list(effects.pair_names[best])
+            pair = _pair_map(model, rows, names, best, pick, outputs, output)
+    return Effects(outputs, curves, pair, None)
 
 
 def _outputs(model, truth):
-    """What effects are on, and how these are taken from an array of effects, with the outputs last."""
+    """Return names of outputs, and a function that moves them to the last axis of effects."""
     if truth.classes is None:
         return ["prediction"], lambda effects: effects[..., None]
     if len(model.classes_) == 2:
@@ -172,97 +155,67 @@ def _outputs(model, truth):
     return [f"score of {model.classes_[k]}" for k in places], lambda effects: effects[..., places]
 
 
-def _is_category(column):
-    return str(column.dtype) == "category"
-
-
-def _curve(column, effect):
-    """Values that occur, and the effect at each, for each output."""
-    if _is_category(column):
+def _curve(name, column, effect):
+    """Return values that occur, and the effect at each, for each output."""
+    if is_category(column):
         levels = _grid(column)
-        values = [str(level)[:_CELL] for level in levels]
         means = [effect[(column == level).to_numpy()].mean(axis=0) for level in levels]
         heights = np.reshape(means, (len(levels), effect.shape[1]))
-        return {"kind": "levels", "x": values, "y": _plain(heights.T)}
+        return Curve("levels", [str(level)[:_CELL] for level in levels], _plain(heights.T), name)
     numbers = np.asarray(column, dtype=np.float64)
-    known = np.flatnonzero(np.isfinite(numbers))
-    places, first = np.unique(numbers[known], return_index=True)
+    finite = np.flatnonzero(np.isfinite(numbers))
+    places, first = np.unique(numbers[finite], return_index=True)
     shown = thinned(np.arange(len(places)), _EFFECT_POINTS)
-    return {
-        "kind": "numbers",
-        "x": _plain(places[shown]),
-        "y": _plain(effect[known][first[shown]].T),
-    }
+    return Curve("numbers", _plain(places[shown]), _plain(effect[finite][first[shown]].T), name)
 
 
 def _pair_map(model, rows, names, place, pick, outputs, output):
-    """The effect of two columns together on a grid; it is a function of these two alone, so all
-    others may be anything.
-    """
+    """Return the effect of two columns on a grid; it does not depend on the other columns."""
     grids = [_grid(rows[name]) for name in names]
     if min(len(grid) for grid in grids) < 2:
         return None
     a, b = np.meshgrid(*(np.arange(len(grid)) for grid in grids), indexing="ij")
-    pandas = needed("pandas")
     frame = rows.iloc[np.zeros(a.size, dtype=int)].reset_index(drop=True)
     for name, grid, codes in zip(names, grids, (a.ravel(), b.ravel())):
         values = [grid[code] for code in codes]
-        frame[name] = (
-            pandas.Categorical(values, dtype=rows[name].dtype)
-            if _is_category(rows[name])
-            else values
-        )
+        if is_category(rows[name]):
+            values = needed("pandas").Categorical(values, dtype=rows[name].dtype)
+        frame[name] = values
     effects = pick(model.effects(frame, max_order=2).pairs)[:, place, output].reshape(a.shape)
     shown = [[str(v)[:_CELL] if isinstance(v, str) else float(v) for v in grid] for grid in grids]
-    return {
-        "columns": list(names),
-        "x": shown[0],
-        "y": shown[1],
-        "z": _plain(effects),
-        "output": outputs[output],
-    }
+    return PairMap(names, *shown, _plain(effects), outputs[output])
 
 
 def _grid(column):
-    """Places that occur: the most frequent levels, or distinct numbers, or quantiles of many."""
-    if _is_category(column):  # levels of the training rows alone count here as nothing
+    """Return the most frequent levels, or the distinct numbers, or quantiles of many numbers."""
+    if is_category(column):
         return [level for level in column.value_counts().index[:_LEVELS] if (column == level).any()]
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     distinct = np.unique(numbers)
-    return (
-        distinct
-        if len(distinct) <= _GRID
-        else np.unique(np.quantile(numbers, np.linspace(0.02, 0.98, _GRID)))
-    ).tolist()
+    if len(distinct) > _GRID:
+        distinct = np.unique(np.quantile(numbers, np.linspace(0.02, 0.98, _GRID)))
+    return distinct.tolist()
 
 
 def worst_rows(
     frame: Any, held_out: np.ndarray, truth: Truth, predicted: Predicted, columns: list[str]
-) -> dict[str, Any]:
-    """Held-out rows of the frame with the largest loss: their place in the table (from 1), truth,
-    prediction, and values of some columns as texts.
+) -> WorstRows:
+    """Return held-out rows with the largest loss and some of their values as texts.
 
-    Behind the prediction stands the probability that the true class was given, or the error. The
-    index of the frame says the places.
+    A row holds its number in the table (from 1, by the index of the frame), truth, prediction, the
+    probability of the true class or the error, and values of columns.
     """
     classify = truth.kind != NUMBERS
     losses = row_log_losses(truth, predicted) if classify else np.abs(predicted.y - truth.y)
-    rows = np.argsort(-losses, kind="stable")[:_WORST]
     columns = columns[:_WORST_COLUMNS]
-    cells = [
-        [
-            _text(truth.y[i]),
-            _text(predicted.y[i]),
-            float(np.exp(-losses[i]) if classify else predicted.y[i] - truth.y[i]),
-        ]
-        + [_text(frame[name].iloc[held_out[i]]) for name in columns]
-        for i in rows
-    ]
-    return {
-        "columns": columns,
-        "rows": [[int(frame.index[held_out[i]]) + 1, *row] for i, row in zip(rows, cells)],
-    }
+    rows = []
+    for i in np.argsort(-losses, kind="stable")[:_WORST]:
+        loss = float(np.exp(-losses[i]) if classify else predicted.y[i] - truth.y[i])
+        values = [_text(frame[name].iloc[held_out[i]]) for name in columns]
+        number = int(frame.index[held_out[i]]) + 1
+        rows.append([number, _text(truth.y[i]), _text(predicted.y[i]), loss, *values])
+    return WorstRows(columns, rows)
 
 
 def _text(value):
@@ -271,7 +224,6 @@ def _text(value):
 
 
 def _plain(values):
-    """Lists of numbers with as many digits as a picture needs."""
-    return np.vectorize(lambda x: float(f"{x:.5g}"), otypes=[float])(
-        np.asarray(values, dtype=np.float64)
-    ).tolist()
+    """Return lists of numbers with the digits that a figure needs."""
+    rounded = np.vectorize(lambda x: float(f"{x:.5g}"), otypes=[float])
+    return rounded(np.asarray(values, dtype=np.float64)).tolist()

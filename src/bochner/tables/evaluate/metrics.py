@@ -1,10 +1,9 @@
-"""What may be measured of predictions on held-out rows, each with what every row adds to it, from
-which its standard error follows.
+"""Metrics of predictions on held-out rows, with the influence of each row.
 
-A measure m of n rows has an influence a_i for each: m of other rows of the same kind differs by
-about the mean of independent such numbers. Its standard error is therefore that of a mean, √(Σ a_i²
-/ n(n − 1)); the difference of two models on the same rows has the influences a_i − b_i, which is
-what makes it a paired comparison. For the area under the ROC curve this is DeLong's error.
+A metric m of n rows has an influence a_i for each row: on other rows drawn alike, m differs by
+about the mean of independent such numbers. Its standard error is therefore that of a mean,
+√(Σ a_i² / n(n − 1)). The difference of two models on the same rows has the influences a_i − b_i,
+a paired comparison. For the area under the ROC curve this is DeLong's error.
 """
 
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..read.reading import TableError
+from ..errors import TableError
 
 TWO, MANY, NUMBERS = "two classes", "more than two classes", "numbers"
 _LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # as scikit-learn's log_loss
@@ -21,9 +20,7 @@ _LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # as scikit-learn's log_lo
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is known of the held-out rows: values, or labels among ``classes`` (of two, ``positive``
-    is the one to be found).
-    """
+    """Target of the held-out rows: values, or labels among ``classes``."""
 
     y: np.ndarray
     classes: np.ndarray | None = None
@@ -32,19 +29,24 @@ class Truth:
 
     @property
     def kind(self) -> str:
-        """Which metrics there are for it."""
+        """Kind of target, which decides the metrics."""
         return NUMBERS if self.classes is None else TWO if len(self.classes) == 2 else MANY
+
+    @property
+    def is_positive(self) -> np.ndarray:
+        """True for rows of the positive class."""
+        return self.y == self.positive
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Values or labels for the held-out rows, and of labels the probabilities of ``Truth.classes``."""
+    """Predicted values or labels, and for labels the probabilities of ``Truth.classes``."""
 
     y: np.ndarray
     probabilities: np.ndarray | None = None
 
     def of(self, label: Any, truth: Truth) -> np.ndarray:
-        """The probability of a class."""
+        """Return the probabilities of a class."""
         assert self.probabilities is not None
         assert truth.classes is not None
         return self.probabilities[:, list(truth.classes).index(label)]
@@ -52,9 +54,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure: its heading and format, whether more is better, what it is for, and its value with
-    the influences of the rows.
-    """
+    """A metric; ``measure`` returns its value and the influences of the rows."""
 
     heading: str
     form: str
@@ -64,15 +64,11 @@ class Metric:
 
 
 def standard_error(influence: np.ndarray, groups: np.ndarray | None = None) -> float:
-    """Of a mean whose rows have these influences; rows of one group are taken as one: they may all
-    err together.
-    """
+    """Return the standard error of a mean; rows of one group count as one observation."""
     n = len(influence)
-    sums = (
-        influence
-        if groups is None
-        else np.bincount(np.unique(groups, return_inverse=True)[1], weights=influence)
-    )
+    sums = influence
+    if groups is not None:
+        sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=influence)
     n_free = len(sums)
     return float(np.sqrt(np.sum(sums**2) * n_free / max(n_free - 1, 1)) / n)
 
@@ -86,7 +82,7 @@ def _accuracy(truth, predicted):
 
 
 def row_log_losses(truth: Truth, predicted: Predicted) -> np.ndarray:
-    """Minus the logarithm of the probability that a row's class was given."""
+    """Return minus the logarithm of the predicted probability of each row's class."""
     assert predicted.probabilities is not None
     assert truth.classes is not None
     places = {label: k for k, label in enumerate(truth.classes.tolist())}
@@ -111,37 +107,41 @@ def _balanced_accuracy(truth, predicted):
 
 
 def _roc_area(truth, predicted):
-    """The share of pairs of a positive and a negative row that stand in the right order, ties half."""
-    found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
-    ahead = np.empty(len(score))  # the share of the other class that a row is on the right side of
-    for own, others in ((found, np.sort(score[~found])), (~found, np.sort(score[found]))):
+    """Share of pairs of a positive and a negative row in the right order; ties count half."""
+    positive, score = truth.is_positive, predicted.of(truth.positive, truth)
+    # Share of the other class on the right side of each row.
+    ahead = np.empty(len(score))
+    for own, others in (
+        (positive, np.sort(score[~positive])),
+        (~positive, np.sort(score[positive])),
+    ):
         below = (
             np.searchsorted(others, score[own], "left")
             + np.searchsorted(others, score[own], "right")
         ) / 2
         ahead[own] = below / len(others)
-    ahead[~found] = 1 - ahead[~found]
-    area = float(ahead[found].mean())
-    return area, (ahead - area) / np.where(found, found.mean(), 1 - found.mean())
+    ahead[~positive] = 1 - ahead[~positive]
+    area = float(ahead[positive].mean())
+    return area, (ahead - area) / np.where(positive, positive.mean(), 1 - positive.mean())
 
 
 def _average_precision(truth, predicted):
-    r"""The mean precision at the positive rows: (1/p) ∫ G/H dG, where G(s) = P(positive, score ≥
-    s), H(s) = P(score ≥ s), p = P(positive).
+    """Mean precision at the positive rows.
 
-    Its influence is that of the mean over positives, of p, of G and of H.
+    (1/p) ∫ G/H dG, where G(s) = P(positive, score ≥ s), H(s) = P(score ≥ s), p = P(positive). Its
+    influence is that of the mean over positives, of p, of G and of H.
     """
-    found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
-    n, share = len(score), found.mean()
+    positive, score = truth.is_positive, predicted.of(truth.positive, truth)
+    n, share = len(score), positive.mean()
     levels, place = np.unique(score, return_inverse=True)
-    at_level = np.bincount(place, weights=found, minlength=len(levels)) / n
+    at_level = np.bincount(place, weights=positive, minlength=len(levels)) / n
     above = np.cumsum((np.bincount(place, minlength=len(levels)) / n)[::-1])[::-1]  # H
     positive_above = np.cumsum(at_level[::-1])[::-1]  # G
     precision = positive_above / above
     value = float(np.sum(at_level * precision) / share)
     by_g, by_h = np.cumsum(at_level / above), np.cumsum(at_level * positive_above / above**2)
     influence = (
-        found * (precision[place] + by_g[place]) - by_h[place] - value * (found - share)
+        positive * (precision[place] + by_g[place]) - by_h[place] - value * (positive - share)
     ) / share
     return value, influence - value
 
@@ -157,7 +157,7 @@ def _mae(truth, predicted):
 
 
 def _r2(truth, predicted):
-    """One minus a ratio of two means; of constant y there is none."""
+    """One minus the ratio of two means; NaN for constant y."""
     squares, around = (predicted.y - truth.y) ** 2, (truth.y - truth.y.mean()) ** 2
     variance = around.mean()
     if not variance > 0:
@@ -179,18 +179,18 @@ METRICS: dict[str, Metric] = {
 _AUTO = {TWO: ["log-loss", "auc"], MANY: ["log-loss"], NUMBERS: ["rmse", "r2"]}
 
 
-def chosen_metrics(wish: str, kind: str) -> list[str]:
-    """The metric that a model is judged by, and others of its kind to be shown beside it.
+def chosen_metrics(metric: str, kind: str) -> list[str]:
+    """Return the metric that models are compared by, then the other usual ones.
 
     >>> chosen_metrics("auto", TWO), chosen_metrics("mae", NUMBERS)
     (['log-loss', 'auc'], ['mae', 'rmse', 'r2'])
     """
     usual = _AUTO[kind]
-    if wish == "auto":
+    if metric == "auto":
         return list(usual)
-    known = [name for name, metric in METRICS.items() if kind in metric.kinds]
-    if wish not in known:
+    known = [name for name, one in METRICS.items() if kind in one.kinds]
+    if metric not in known:
         raise TableError(
-            f"There is no metric {wish!r} for {kind}; write one of auto, {', '.join(known)}."
+            f"There is no metric {metric!r} for {kind}; use one of auto, {', '.join(known)}."
         )
-    return [wish, *(name for name in usual if name != wish)]
+    return [metric, *(name for name in usual if name != metric)]

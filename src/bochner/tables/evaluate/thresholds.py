@@ -1,6 +1,4 @@
-"""A threshold for two classes that suits costs, chosen on training rows by scores of models that
-have not seen them.
-"""
+"""Decision threshold for two classes, chosen by cross-validation on training rows."""
 
 from __future__ import annotations
 
@@ -12,27 +10,27 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ...tabular import SpectralClassifier
-from ..read.reading import TableError
+from ..errors import TableError
 from ..read.spooling import rows_of
 from .copies import Observations
 
 _FOLDS = 5
-# Above this one fold is left out, not each in turn: it has rows enough.
+# Above this number of rows, one fold has rows enough and the others are not fitted.
 _MANY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class ThresholdWish:
-    """``balanced``, or ``cost:FP,FN``: what a false positive and a false negative cost."""
+class ThresholdSpec:
+    """``balanced``, or ``cost:FP,FN``: the costs of a false positive and of a false negative."""
 
     text: str
     costs: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, text: str) -> ThresholdWish:
-        """The wish that a text says.
+    def of(cls, text: str) -> ThresholdSpec:
+        """Parse a text.
 
-        >>> ThresholdWish.of("cost:1,5").costs
+        >>> ThresholdSpec.of("cost:1,5").costs
         (1.0, 5.0)
         """
         if text == "balanced":
@@ -44,21 +42,20 @@ class ThresholdWish:
             of_positive = of_negative = -1.0
         if kind != "cost" or not (0 < of_positive < np.inf and 0 < of_negative < np.inf):
             raise TableError(
-                "A threshold is balanced or cost:FP,FN with two positive numbers, e.g. cost:1,10, "
-                f"got {text!r}."
+                "--threshold must be balanced, or cost:FP,FN with two positive numbers, e.g. "
+                f"cost:1,10; got {text!r}."
             )
         return cls(text, (of_positive, of_negative))
 
     def row_costs(self, is_positive: np.ndarray) -> tuple[float, float]:
-        """What a false positive and a false negative cost among these rows."""
+        """Return the costs of a false positive and of a false negative among these rows."""
         if self.costs is not None:
             return self.costs
         return 0.5 / max(np.sum(~is_positive), 1), 0.5 / max(np.sum(is_positive), 1)
 
 
 class ThresholdClassifier(SpectralClassifier):
-    """A ``SpectralClassifier`` of two classes that predicts ``positive`` where its probability is
-    at least ``threshold``.
+    """``SpectralClassifier`` that predicts ``positive`` from a given probability on.
 
     Parameters
     ----------
@@ -68,7 +65,8 @@ class ThresholdClassifier(SpectralClassifier):
 
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 40)[:, None]
-    >>> model = ThresholdClassifier(threshold=0.05, random_state=0).fit(X, X[:, 0] + np.sin(50 * X[:, 0]) > 0)
+    >>> y = X[:, 0] + np.sin(50 * X[:, 0]) > 0
+    >>> model = ThresholdClassifier(threshold=0.05, random_state=0).fit(X, y)
     >>> bool(np.all(model.predict(X) == (model.predict_proba(X)[:, 1] >= 0.05)))
     True
     """
@@ -79,14 +77,14 @@ class ThresholdClassifier(SpectralClassifier):
         self.positive = positive
 
     def _labels(self, probabilities):
-        """``positive`` where its probability is at least ``threshold``."""
+        """Return ``positive`` if its probability is at least ``threshold``."""
         k = 1 if self.positive is None else self.classes_.tolist().index(self.positive)
         return self.classes_[np.where(probabilities[:, k] >= self.threshold, k, 1 - k)]
 
 
 def out_of_sample_scores(
     reader: Any,
-    front_door: Any,
+    classifier: Any,
     frame: Any,
     y: np.ndarray,
     positive: Any,
@@ -94,25 +92,21 @@ def out_of_sample_scores(
     observations: Observations,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and their probabilities of ``positive`` by models that have not seen them.
+    """Return rows and their cross-validated probabilities of ``positive``.
 
-    The models have seen no copies of these rows either, nor rows of the same group.
+    Copies of a row, and rows of a group, are in one fold.
     """
     n_folds = min(_FOLDS, int(np.unique(y[observations.first()], return_counts=True)[1].min()))
     if n_folds < 2:
         raise TableError("A threshold needs at least two training rows of each class.")
+    options: dict[str, Any] = {"n_splits": n_folds, "shuffle": True, "random_state": seed}
     if groups is None:
-        folds = list(
-            observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y)
-        )
+        folds = list(observations.folds(StratifiedKFold(**options), y))
     else:
-        folds = list(
-            StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(y, y, groups)
-        )
-    folds = folds[: 1 if len(y) > _MANY_ROWS else n_folds]
+        folds = list(StratifiedGroupKFold(**options).split(y, y, groups))
     scores, rows = [], []
-    for kept, left_out in folds:
-        read, model = clone(reader), clone(front_door)
+    for kept, left_out in folds[: 1 if len(y) > _MANY_ROWS else n_folds]:
+        read, model = clone(reader), clone(classifier)
         model.fit(read.fit_transform(rows_of(frame, kept), y[kept]), y[kept])
         others = rows_of(frame, left_out)
         probabilities = model.predict_proba(read.accept_strays(others).transform(others))
@@ -121,21 +115,21 @@ def out_of_sample_scores(
     return np.concatenate(rows), np.concatenate(scores)
 
 
-def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, wish: ThresholdWish) -> float:
-    """Where calling scores at or above it positive costs least among these rows, in the middle
-    between two of them.
+def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, spec: ThresholdSpec) -> float:
+    """Return the threshold with the lowest cost on these rows, midway between two scores.
 
-    >>> cheapest_threshold(np.array([0.1, 0.2, 0.4]), np.array([False, True, True]), ThresholdWish.of("balanced")).__round__(9)
+    >>> scores, is_positive = np.array([0.1, 0.2, 0.4]), np.array([False, True, True])
+    >>> round(cheapest_threshold(scores, is_positive, ThresholdSpec.of("balanced")), 9)
     0.15
     """
-    of_positive, of_negative = wish.row_costs(is_positive)
+    of_positive, of_negative = spec.row_costs(is_positive)
     order = np.argsort(-scores, kind="stable")
     found, level = is_positive[order], scores[order]
-    # The first k rows called positive: false positives among them, false negatives behind them.
+    # With the first k rows predicted positive: false positives among them, others behind.
     costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative * (
         found.sum() - np.concatenate([[0], np.cumsum(found)])
     )
-    ends = np.concatenate([[1.001], level, [0.0]])  # above one: none is called positive
-    costs[1:-1][level[1:] == level[:-1]] = np.inf  # equal scores are called alike
+    ends = np.concatenate([[1.001], level, [0.0]])  # above one, no row is predicted positive
+    costs[1:-1][level[1:] == level[:-1]] = np.inf  # equal scores have equal predictions
     k = int(np.argmin(costs))
     return float((ends[k] + ends[k + 1]) / 2)

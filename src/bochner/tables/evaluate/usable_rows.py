@@ -1,4 +1,4 @@
-"""The rows of a table that can be used: those with a target, of classes that are not too small."""
+"""Rows of a table that can be used: with a target, and of classes that are not too small."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from ...data.columns import float_column
 from ..columns.roles import decided
 from ..columns.written_numbers import POINT
-from ..read.reading import TableError
+from ..errors import TableError
+from ..facts import CLASSIFICATION
 from ..read.spooling import rows_of
 from .copies import Observations
 from .target import counted_labels, labels_of, split_target, task_of
@@ -22,9 +23,7 @@ _LARGEST = 1e150
 
 @dataclass(frozen=True, eq=False)
 class UsableRows:
-    """The rows that have a target: its values or labels, the other columns, and which rows are
-    copies.
-    """
+    """Rows with a target: its values or labels, the other columns, and the copies among them."""
 
     rest: Any
     y: np.ndarray
@@ -38,14 +37,13 @@ class UsableRows:
     @property
     def classify(self) -> bool:
         """True if y holds labels."""
-        return self.task == "classification"
+        return self.task == CLASSIFICATION
 
 
 def usable_rows(
     frame: Any, target: str, task: str, roles: dict[str, str], split_by: str | None
 ) -> UsableRows:
-    """Drop rows without a target and rows of classes that are too small; copies of a row count
-    once.
+    """Drop rows without a target and rows of classes that are too small.
 
     Rows are copies if they agree in the target and in all columns but identifiers. The column that
     rows are split by is always compared.
@@ -56,14 +54,14 @@ def usable_rows(
         frame.set_axis(range(len(frame)), axis=0), target, decimal
     )
     guessed, why = task_of(values)
-    task = guessed if task == "auto" else task
+    task, why = (guessed, f"because {target!r} {why}") if task == "auto" else (task, "as requested")
     if len(values) < MIN_ROWS:
         raise TableError(
             f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed."
         )
-    classify = task == "classification"
+    classify = task == CLASSIFICATION
     y = labels_of(values) if classify else _numbers(values, target)
-    notes += [f"{n_dropped} rows without a target were left out."] if n_dropped else []
+    notes += [f"{n_dropped} rows without a target are left out."] if n_dropped else []
     observations = _observations(rest, y, classify, roles, split_by, decimal)
     n_different = len(observations.first())
     if n_different < MIN_ROWS:
@@ -81,7 +79,6 @@ def usable_rows(
             kept = np.flatnonzero(~np.isin(y, rare))
             rest, y = rows_of(rest, kept), y[kept]
             observations = _observations(rest, y, classify, roles, split_by, decimal)
-    why = f"{target!r}: {why}" if task == guessed else "asked for"
     return UsableRows(rest, y, task, why, n_dropped, decimal, observations, notes)
 
 
@@ -100,31 +97,29 @@ def _numbers(values, target):
         y = float_column(values, target)
     except ValueError:
         raise TableError(
-            f"Column {target!r} holds text, so it cannot be a regression target; write --task "
+            f"Column {target!r} holds text and cannot be a regression target. Use --task "
             "classification."
         ) from None
     if not np.all(np.isfinite(y)):
         raise TableError(f"Column {target!r} holds infinite values.")
     if np.abs(y).max() > _LARGEST:
         raise TableError(
-            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write "
-            "it in other units."
+            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow. Use "
+            "other units."
         )
     return y
 
 
 def _rare_classes(y, target):
-    """Classes that are too small to fit and to judge with."""
+    """Return the classes that are too small to fit and to evaluate."""
     classes, _, counts = counted_labels(y)
     if len(classes) < 2:
         raise TableError(
-            f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell "
-            "apart."
+            f"Column {target!r} has only one class ({str(classes[0])!r}); at least two are needed."
         )
     if np.sum(counts >= _MIN_CLASS) < 2:
         raise TableError(
-            f"Column {target!r} has {len(classes)} classes in {len(y)} rows, too many to learn: at "
-            "least two classes need "
-            f"{_MIN_CLASS} rows each. If the target is a number, write --task regression."
+            f"Column {target!r} has {len(classes)} classes in {len(y)} rows; at least two classes "
+            f"need {_MIN_CLASS} rows each. If the target is a number, use --task regression."
         )
     return classes[counts < _MIN_CLASS]

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages over results and models: no network, light and dark, sortable tables."""
+"""Self-contained HTML pages about models: no network, light and dark, sortable tables."""
 
 from .model import model_page
 

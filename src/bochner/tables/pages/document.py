@@ -1,4 +1,4 @@
-"""HTML documents that need nothing but themselves; every text is escaped unless it is ``Markup``."""
+"""Self-contained HTML documents; every text is escaped unless it is ``Markup``."""
 
 import base64
 import hashlib
@@ -14,14 +14,15 @@ _STYLE, _SCRIPT = (
 
 
 class Markup(str):
-    """HTML that is already safe; made by ``tag`` alone."""
+    """HTML that is already safe; made by ``tag`` only."""
 
     __slots__ = ()
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element; children that are not ``Markup`` are escaped, attributes always (``class_``
-    stands for ``class``).
+    """Return an element; attributes are escaped, and so are children other than ``Markup``.
+
+    ``class_`` stands for ``class``.
 
     >>> tag("p", "1 < 2", class_="note")
     '<p class="note">1 &lt; 2</p>'
@@ -35,22 +36,20 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
 
 
 def joined(children: Any) -> Markup:
-    """Children one after the other, escaped where needed."""
+    """Concatenate children, and escape those that are not ``Markup``."""
     return Markup(
-        "".join(
-            child if isinstance(child, Markup) else html.escape(str(child)) for child in children
-        )
+        "".join(one if isinstance(one, Markup) else html.escape(str(one)) for one in children)
     )
 
 
 def table(
     columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: bool = False
 ) -> Markup:
-    """A table whose columns sort when their heading is pressed.
+    """Return a table that is sorted by a click on a heading.
 
-    A cell is text, a number, a mean with its spread, or a tuple of what is shown and the number to
-    sort by. On a narrow screen the table scrolls sideways, or, when ``stacked``, the cells of a row
-    stand below each other.
+    A cell is text, a number, a mean with its spread, or a tuple of its text and the number to sort
+    by. On a narrow screen the table scrolls sideways, or, if ``stacked``, the cells of a row are
+    below each other.
     """
     cells = [
         [cell if isinstance(cell, tuple) else (_shown(cell), cell_number(cell)) for cell in row]
@@ -73,17 +72,11 @@ def table(
         for row in cells
     ]  # fmt: skip
     kind = "sortable stacked" if stacked else "sortable"
-    grid = tag(
-        "table",
-        tag("thead", tag("tr", *head)),
-        tag("tbody", *body),
-        class_=kind,
-        aria_label=caption,
-    )
-    # A caption element would be as narrow as the table, and scroll away with it.
-    return tag(
-        "div", tag("p", caption, class_="soft"), tag("div", grid, class_="wide", tabindex="0")
-    )
+    parts = tag("thead", tag("tr", *head)), tag("tbody", *body)
+    grid = tag("table", *parts, class_=kind, aria_label=caption)
+    # A caption element would be as narrow as the table, and scroll with it.
+    scrolled = tag("div", grid, class_="wide", tabindex="0")
+    return tag("div", tag("p", caption, class_="soft"), scrolled)
 
 
 def _shown(cell: Any) -> str:
@@ -91,30 +84,33 @@ def _shown(cell: Any) -> str:
 
 
 def section(title: str, *children: Any) -> Markup:
-    """A headed part of a page; nothing when it has no content."""
+    """Return a part of a page with a heading; nothing if it has no content."""
     kept = [child for child in children if child != ""]
     return tag("section", tag("h2", title), *kept) if kept else Markup("")
 
 
 def bullets(items: list[Any]) -> Markup:
-    """A list, or nothing."""
+    """Return a list, or nothing."""
     return tag("ul", *[tag("li", item) for item in items]) if items else Markup("")
 
 
 def folded(title: str, content: Markup) -> Markup:
-    """Content that opens when its title is pressed."""
+    """Return content that opens with a click on its title."""
     return tag("details", tag("summary", title), content) if content else content
 
 
-def facts(pairs: dict[str, Any]) -> Markup:
-    """Names and values."""
-    return tag("dl", *[joined([tag("dt", key), tag("dd", value)]) for key, value in pairs.items()])
+def name_list(values: dict[str, Any]) -> Markup:
+    """Return a list of names and values."""
+    return tag("dl", *[joined([tag("dt", key), tag("dd", value)]) for key, value in values.items()])
 
 
 def document(title: str, *children: Any) -> str:
-    """A whole page.  Its policy lets no script run but the one below, and nothing be fetched."""
+    """Return a whole page, whose policy allows only its own script and no requests."""
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+        f"script-src 'sha256-{digest}'"
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'

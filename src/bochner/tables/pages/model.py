@@ -1,155 +1,129 @@
-"""The page of a fitted table model."""
-
-from typing import Any
+"""Page about a fitted table model."""
 
 from ..evaluate.metrics import METRICS
+from ..facts import ErrorCertificate, Facts, MemberFacts, WorstRows, as_json
 from ..text import (
     balance_text,
     certificate_text,
-    held_out_text,
-    judged_table,
+    metric_table,
     refit_text,
     repeated_text,
     shown_metrics,
+    task_text,
     threshold_text,
 )
-from .document import Markup, bullets, document, facts, folded, section, table, tag
+from .document import Markup, bullets, document, folded, name_list, section, table, tag
 from .model_figures import (
-    beside,
     class_figures,
+    comparison,
     confusion,
     effects,
     importance,
-    quality,
+    side_by_side,
     value_figures,
 )
 
 _MANY_COLUMNS = 15
 
 
-def model_page(known: dict[str, Any], name: str) -> str:
-    """What a model is, how good it is on rows it has not seen, what it looks at, and where it comes
-    from.
-    """
-    classify = known["task"] == "classification"
-    rows = f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge{held_out_text(known)}."
-    said = [
-        certificate_text(known),
-        *known["verdict"]["reasons"],
-        *threshold_text(known),
-        *refit_text(known),
+def model_page(facts: Facts, name: str) -> str:
+    """Return an HTML page: evaluation on held-out rows, columns, effects and provenance."""
+    sentences = [
+        certificate_text(facts),
+        *facts.verdict.reasons,
+        *threshold_text(facts),
+        *refit_text(facts),
     ]
+    of_classes, of_values = facts.of_classes, facts.of_values
     return document(
-        f"Model of {known['target']}",
-        tag("h1", f"Predicting {known['target']}"),
+        f"Model of {facts.target}",
+        tag("h1", f"Predicting {facts.target}"),
         tag(
             "div",
-            tag("b", _headline(known)),
-            *[tag("div", line) for line in said],
-            class_=f"verdict {known['verdict']['kind']}",
+            tag("b", _headline(facts)),
+            *[tag("div", line) for line in sentences],
+            class_=f"verdict {facts.verdict.kind}",
         ),
-        tag("p", f"{known['task'].capitalize()} ({known['why_task']}). {rows}"),
-        bullets([*balance_text(known), *repeated_text(known), *known["notes"]]),
-        section("Beside other models", beside(quality(known), _rivals(known))),
+        tag("p", task_text(facts)),
+        bullets([*balance_text(facts), *repeated_text(facts), *facts.notes]),
+        section("Comparison with other models", side_by_side(comparison(facts), _models(facts))),
         section(
-            "Where it errs",
-            confusion(known) if classify else "",
-            class_figures(known) if classify else value_figures(known),
+            "Errors",
+            "" if of_classes is None else confusion(of_classes),
+            "" if of_classes is None else class_figures(facts, of_classes),
+            "" if of_values is None else value_figures(facts.target, of_values),
         ),
-        section("Rows predicted worst", _worst(known)),
-        section("Which columns matter", importance(known)),
-        section("What columns do", effects(known)),
-        section("How columns were read", _columns(known["columns"])),
-        section("What it learned", tag("p", f"{known['path']}."), _members(known["members"])),
-        section("Where it comes from", _origin(known, name)),
+        section("Rows with the largest errors", _worst(facts.worst, facts.classify)),
+        section("Importance of columns", importance(facts)),
+        section("Effects of columns", effects(facts.effects)),
+        section("Columns as read", _columns(facts.columns)),
+        section("Kernels", tag("p", f"{facts.path}."), _members(facts.members)),
+        section("Provenance", _provenance(facts, name)),
     )
 
 
-def _headline(known: dict[str, Any]) -> str:
-    """One sentence: how good, and what is certain of that."""
-    entry = known["judged"]["bochner"]
-    values = [
-        f"{METRICS[name].heading} {entry[name]:{METRICS[name].form}}"
-        for name in shown_metrics(known)
-        if entry[name] is not None
-    ]
-    certain = f"with {entry['confidence']:.0%} confidence"
-    if known["task"] == "classification":
-        limit = (
-            f", {certain} at most {entry['certified']:.2%}"
-            if known["split"]["kind"] == "random"
-            else ""
-        )
-        return f"Held-out error {entry['error']:.2%}{limit}; {', '.join(values)}."
-    width = entry["half_width"] if known["split"]["kind"] == "random" else None
-    limit = (
-        f"; {certain} {entry['coverage']:.0%} of predictions are within ±{width:.4g}"
-        if width is not None
-        else ""
+def _headline(facts):
+    """Return one sentence with the metrics and the certificate."""
+    entry, found = facts.ours, facts.ours.certificate
+    values = ", ".join(
+        f"{METRICS[name].heading} {entry.scores[name]:{METRICS[name].form}}"
+        for name in shown_metrics(facts)
+        if entry.scores[name] is not None
     )
-    return f"Held-out {', '.join(values)}{limit}."
+    confidence = f"with {found.confidence:.0%} confidence"
+    is_random = facts.split.kind == "random"
+    if isinstance(found, ErrorCertificate):
+        bound = f", {confidence} at most {found.certified:.2%}" if is_random else ""
+        return f"Held-out error {found.error:.2%}{bound}; {values}."
+    bound = ""
+    if is_random and found.half_width is not None:
+        within = f"within ±{found.half_width:.4g} of the true value"
+        bound = f"; {confidence} {found.coverage:.0%} of predictions are {within}"
+    return f"Held-out {values}{bound}."
 
 
-def _rivals(known: dict[str, Any]) -> Markup:
-    columns, rows = judged_table(known)
-    what = METRICS[known["metrics"][0]].heading
-    return table(
-        columns,
-        rows,
-        caption=f"All models on the same rows; how much worse than bochner in {what}, with the "
-        "standard error",
-    )
+def _models(facts):
+    what = METRICS[facts.metrics[0]].heading
+    caption = f"All models on the same rows; differences from bochner in {what}, standard errors"
+    return table(*metric_table(facts), caption=caption)
 
 
-def _worst(known: dict[str, Any]) -> Markup:
-    worst = known["worst"]
-    last = "probability of the truth" if known["task"] == "classification" else "error"
+def _worst(worst: WorstRows, classify: bool) -> Markup:
+    last = "probability of the true class" if classify else "error"
     cells = [
         [str(row), true, predicted, (f"{loss:.4g}", loss), *values]
-        for row, true, predicted, loss, *values in worst["rows"]
+        for row, true, predicted, loss, *values in worst.rows
     ]
-    headings = ["row of the table", "true", "predicted", last, *worst["columns"]]
-    return table(
-        headings,
-        cells,
-        caption="Held-out rows with the largest loss, and their values of the columns that matter "
-        "most",
-    )
+    headings = ["row of the table", "true", "predicted", last, *worst.columns]
+    caption = "Held-out rows with the largest loss, and their values of the most important columns"
+    return table(headings, cells, caption=caption)
 
 
 def _columns(columns: dict[str, list[str]]) -> Markup:
     rows = [[name, role, reason] for name, (role, reason) in columns.items()]
-    grid = table(
-        ["column", "read as", "why"], rows, caption="Each column of the table", stacked=True
-    )
+    grid = table(["column", "read as", "reason"], rows, caption="All columns", stacked=True)
     return grid if len(rows) <= _MANY_COLUMNS else folded(f"{len(rows)} columns", grid)
 
 
-def _members(members: list[dict[str, Any]]) -> Markup:
-    """The families of kernels; errors are those of rows left out while fitting, in units of the
-    target's variance.
-    """
-    rows = [list(member.values()) for member in members]
+def _members(members: list[MemberFacts]) -> Markup:
     headings = [
         "kernel",
         "weight",
-        "error left out",
+        "cross-validation error",
         "ridge",
         "seconds",
-        "what it looks at, lengths in standard deviations",
+        "columns, with length scales in standard deviations",
     ]
-    caption = (
-        "Families of kernels: rows left out chose the ridge of each and its weight in the blend"
-    )
-    return table(headings, rows, caption=caption)
+    caption = "Kernels of the blend; ridges and weights are chosen by cross-validation"
+    return table(headings, [list(as_json(one).values()) for one in members], caption=caption)
 
 
-def _origin(known: dict[str, Any], name: str) -> Markup:
-    said = {
+def _provenance(facts, name):
+    origin = facts.provenance
+    return name_list({
         "model file": name,
-        "made": f"{known['made']}, bochner {known['version']}",
-        "command": tag("code", known["command"]) if known["command"] else "fit_table in Python",
-        "seed": known["seed"],
-        "table": tag("code", f"SHA-256 {known['fingerprint']}"),
-    }
-    return facts(said)
+        "made": f"{origin.made}, bochner {origin.version}",
+        "command": tag("code", origin.command) if origin.command else "fit_table in Python",
+        "seed": facts.seed,
+        "table": tag("code", f"SHA-256 {origin.fingerprint}"),
+    })  # fmt: skip

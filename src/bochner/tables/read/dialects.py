@@ -1,4 +1,4 @@
-"""The dialect of a text file, found from its beginning: encoding, separator, decimal mark, header."""
+"""Detect the dialect of a text file: encoding, separator, decimal mark, header."""
 
 import codecs
 import csv
@@ -31,7 +31,7 @@ _SHOWN_LINES, _SHOWN_LETTERS = 3, 40
 
 @dataclass(frozen=True)
 class Training:
-    """The table that a model was fitted to, for tables that are to be read like it.
+    """Properties of the training table, for tables that are read like it.
 
     ``used`` are the columns that the model needs. ``unnamed`` are all columns, target included, of
     a file without a header; it is empty for one with a header.
@@ -69,7 +69,7 @@ class TextOptions:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written.
+    """Notation of a text file.
 
     ``decimal`` is None if the file does not decide. ``n_lines`` come before the rows: the header
     and all before it. Rows have ``n_surplus`` fields more than the header; if ``closed``, a
@@ -116,13 +116,9 @@ def dialect_of(beginning: bytes, complete: bool, options: TextOptions | None = N
         first = max(first, options.skip_rows)
     start = _after_comments(lines, first) if options.skip_rows is None else first
     dialect = _found(lines, first, start, separator, encoding, options)
-    training = options.training
-    if (
-        options.skip_rows is None
-        and training.skip_rows
-        and not set(training.used) <= set(dialect.names)
-    ):
-        return dialect_of(beginning, complete, replace(options, skip_rows=training.skip_rows))
+    n_lines = options.training.skip_rows if options.skip_rows is None else None
+    if n_lines and not set(options.training.used) <= set(dialect.names):
+        return dialect_of(beginning, complete, replace(options, skip_rows=n_lines))
     return dialect
 
 
@@ -157,26 +153,16 @@ def _found(lines, first, start, separator, encoding, options):
         names = options.training.names(table_width(body))
         if options.header is None and not options.training.unnamed and names:
             notes.append(
-                f"The file has no line of column names, so its columns are called {_range(names)} "
+                f"The file has no line of column names; its columns are called {_range(names)} "
                 "(--header reads the first line as names)."
             )
     n_lines = (rows[0].end if layout.header else rows[0].start) if rows else len(lines)
-    return Dialect(
-        separator,
-        decimal,
-        encoding,
-        n_surplus,
-        closed,
-        layout.header,
-        tuple(names),
-        n_lines,
-        tuple(notes),
-        body,
-    )
+    parts = (n_surplus, closed, layout.header, tuple(names), n_lines, tuple(notes), body)
+    return Dialect(separator, decimal, encoding, *parts)
 
 
 def _layout(lines, first, start, rows, separator, decimal, options):
-    """Return the layout, and the rows with the last comment in front of them if it holds the names."""
+    """Return the layout, and the rows, after the last comment if it holds the names."""
     cells = [row.cells for row in rows]
     header = options.header
     if header is None and options.training.unnamed:
@@ -194,17 +180,13 @@ def _layout(lines, first, start, rows, separator, decimal, options):
 
 
 def _after_comments(lines, first):
-    """Return the number of the first line that is neither blank nor a comment; ``first`` if there
-    is none.
-    """
+    """Return the number of the first line that is neither blank nor a comment, or ``first``."""
     is_table = (bool(line.strip()) and not line.lstrip().startswith("#") for line in lines[first:])
     return next((first + i for i, yes in enumerate(is_table) if yes), first)
 
 
 def _header_in_comment(lines, first, start, separator):
-    """Return the last comment as a line of names, or None: "# x y z" is a header, "# made by …" is
-    not.
-    """
+    """Return the last comment if it is a header such as "# x y z", else None."""
     number = next((i for i in range(start - 1, first - 1, -1) if lines[i].strip()), None)
     if number is None:
         return None
@@ -262,11 +244,8 @@ def different_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def again_note(again: Sequence[str]) -> list[str]:
     """Return a note on column names that occurred again."""
-    return (
-        [f"Column names that occur again got a number: {', '.join(map(repr, again[:8]))}."]
-        if again
-        else []
-    )
+    shown = ", ".join(map(repr, again[:8]))
+    return [f"Repeated column names got a number: {shown}."] if again else []
 
 
 def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:

@@ -1,6 +1,4 @@
-"""Encodings of text files: by byte order marks, as UTF-8 if possible, otherwise by
-charset-normalizer.
-"""
+"""Detect encodings of text files: byte order marks, UTF-8, otherwise charset-normalizer."""
 
 import codecs
 import re
@@ -42,15 +40,14 @@ _NAMES = {
     "big5": "Big5, Chinese",
     "euc_kr": "EUC-KR, Korean",
 }
-# Words of other scripts have several bytes beyond ASCII in a row; Latin words hardly ever have
-# four.
+# Other scripts have several bytes beyond ASCII in a row; Latin words hardly ever have four.
 _OTHER_SCRIPT = re.compile(rb"[\x80-\xff]{4}")
 _MOSTLY = 10  # valid letters of UTF-8 for each invalid byte: UTF-8 with damaged places
 _CHUNK = 2**20
 
 
 class BinaryContent(ValueError):
-    """Bytes that are not text; the message says what they are."""
+    """Bytes that are not text; the message states what they are."""
 
 
 def encoding_of(content: bytes, complete: bool) -> str:
@@ -122,11 +119,11 @@ def encoding_note(encoding: str) -> list[str]:
     if encoding.startswith("utf-8"):
         return []
     name = _NAMES.get(encoding, encoding.upper())
-    return [f"The text is encoded in {name} (found from its bytes; --encoding overrules)."]
+    return [f"The text is encoded in {name} (detected; --encoding overrides)."]
 
 
 def undecodable_byte(stream: Any, encoding: str) -> tuple[int, int, int] | None:
-    """Return the position, the value and the line of the first byte that cannot be decoded, if any."""
+    """Return position, value and line of the first byte that cannot be decoded, else None."""
     decoder, start, n_lines = codecs.getincrementaldecoder(encoding)(), 0, 1
     while True:
         content = stream.read(_CHUNK)
@@ -135,11 +132,8 @@ def undecodable_byte(stream: Any, encoding: str) -> tuple[int, int, int] | None:
             decoder.decode(content, final=not content)
         except UnicodeDecodeError as error:
             place = error.start - len(pending)
-            return (
-                start + place,
-                error.object[error.start],
-                n_lines + content[: max(place, 0)].count(b"\n"),
-            )
+            n_lines += content[: max(place, 0)].count(b"\n")
+            return start + place, error.object[error.start], n_lines
         if not content:
             return None
         start, n_lines = start + len(content), n_lines + content.count(b"\n")

@@ -1,4 +1,4 @@
-"""Where the table begins in a text file: lines before it, its line of column names, or none."""
+"""Find the start of the table in a text file, and its line of column names if there is one."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _FIRST_YEAR, _LAST_YEAR = 1800, 2200
 
 @dataclass(frozen=True)
 class Layout:
-    """The number of rows before the table, and True if its first row holds the names of columns."""
+    """Number of rows before the table; True if its first row holds the names of columns."""
 
     n_before: int
     header: bool
@@ -49,9 +49,7 @@ def cell_kind(cell: str, decimal: str) -> str | None:
 
 
 def table_width(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of fields that most rows have, of equally frequent ones that of the later
-    rows.
-    """
+    """Return the most frequent number of fields, in a tie the one of the later rows."""
     counts = Counter(len(row) for row in rows)
     last = {len(row): i for i, row in enumerate(rows)}
     return max(counts, key=lambda width: (counts[width], last[width]), default=0)
@@ -75,7 +73,7 @@ def find_layout(
     header: bool | None,
     expected: Sequence[str] = (),
 ) -> Layout:
-    """Find the first row of the table, and decide if it holds names unless ``header`` says so.
+    """Find the first row of the table, and decide if it holds names unless ``header`` is given.
 
     A row that has all names in ``expected`` is the header.
 
@@ -114,7 +112,7 @@ def are_names(cells: Iterable[str]) -> bool:
 
 
 class _Rows:
-    """Rows of the beginning of a file, with questions about some of them."""
+    """Rows of the beginning of a file, and tests for a header."""
 
     def __init__(self, rows: Sequence[Sequence[str]], decimal: str):
         self.rows, self.decimal, self.width = rows, decimal, table_width(rows)
@@ -140,7 +138,7 @@ class _Rows:
         return 0, True
 
     def _end_of_padded_lines(self):
-        """Count lines before the header that a spreadsheet has filled up with separators."""
+        """Count lines before the header that a spreadsheet has padded with separators."""
         for i, row in enumerate(self.rows[:_SEARCHED]):
             if len(row) != self.width or all(cell.strip() for cell in row):
                 return i if i and len(row) == self.width > 2 and self.is_header(i) else 0
@@ -161,7 +159,7 @@ class _Rows:
         return n_same > n_other and not self._are_numeric_names(i)
 
     def _compared(self, i):
-        """Count cells of the same kind as the numbers and dates below, and cells of another kind."""
+        """Count cells of the same kind as the numbers and dates below, and of another kind."""
         n_same = n_other = 0
         for cell, kind in zip(self.rows[i], self._kinds_below(i)):
             own = cell_kind(cell, self.decimal)
@@ -193,7 +191,7 @@ class _Rows:
         return counted or (years and np.mean(_is_year(np.array(below))) < 0.5)
 
     def _recurs(self, i):
-        """Return True if every word of the row comes again below, in rows that are no copies of it."""
+        """Return True if every word of the row is repeated below, in rows that differ from it."""
         row = [cell.strip() for cell in self.rows[i]]
         below = [[cell.strip() for cell in other] for other in self.rows[i + 1 :]]
         below = [other for other in below if other != row and len(other) == len(row)]

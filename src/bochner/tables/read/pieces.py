@@ -1,8 +1,7 @@
-"""Tables in pieces of a few rows each that have the types of the whole: one pass over a file tells
-these, the next ones use them.
+"""Tables in pieces that have the column types of the whole table, found by a first pass.
 
-What a column is depends on all of its values: numbers with one word among them are texts, and whole
-numbers with one hole are floats.
+The type depends on all values: numbers with one word among them are texts, and integers with one
+missing value are floats.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,35 +18,33 @@ from ...data.tables import FRAME_BLOCK
 from ..errors import TableError
 from .spooling import is_large, room_for
 
-# Rows of a piece, fewer where there are many columns: always some blocks that the front door
-# predicts at once, so that predictions of pieces have the digits of those of the whole.
+# Rows of a piece, fewer for many columns: a multiple of the blocks of tabular models, so that
+# predictions of pieces have the same digits as those of the whole table.
 ROWS_AT_ONCE, _CELLS_AT_ONCE = 12 * FRAME_BLOCK, 2**22
-# Beyond these not every whole number is a float.
+# Above this, not every integer is a float.
 _EXACT = 2**53
 
-# Iterates over the pieces of a table, given the types of some columns of a text file (a mapping)
-# and, optionally, the ``columns`` to read.
+# Iterates over the pieces of a table; the arguments are types of some columns of a text file (a
+# mapping) and, optionally, the ``columns`` to read.
 Read = Callable[..., Iterator[Any]]
 
 
 def rows_at_once(n_columns: int) -> int:
-    """How many rows are read at once of a table of so many columns."""
+    """Return the number of rows of a piece."""
     n_rows = _CELLS_AT_ONCE // max(n_columns, 1) // FRAME_BLOCK * FRAME_BLOCK
     return min(ROWS_AT_ONCE, max(n_rows, FRAME_BLOCK))
 
 
 @dataclass
 class _Seen:
-    """The types and kinds that a column has in pieces that hold a value of it, and its type in
-    pieces that hold none.
-    """
+    """Types and kinds of a column in pieces with values, and its type in pieces without."""
 
     types: dict[str, Any] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
     of_empty: Any = None
     largest: int = 0
 
-    def meet(self, column):
+    def add(self, column):
         if _is_empty(column):
             self.of_empty = column.dtype
             return
@@ -58,27 +55,24 @@ class _Seen:
 
 
 def _kind(column):
-    """Truth values with a hole among them are objects."""
+    """Return number, truth or the name of a type; truth values beside missing ones are objects."""
     import pandas
 
     if column.dtype.kind in "iuf":
         return "number"
-    truth = (
-        column.dtype.kind == "b" or pandas.api.types.infer_dtype(column, skipna=True) == "boolean"
-    )
-    return "truth" if truth else str(column.dtype)
+    infer = pandas.api.types.infer_dtype
+    is_truth = column.dtype.kind == "b" or infer(column, skipna=True) == "boolean"
+    return "truth" if is_truth else str(column.dtype)
 
 
 def _is_empty(column):
-    """Whether all values are missing and the type says nothing."""
+    """Return True if all values are missing and the type could be any."""
     return (column.dtype.kind == "f" or str(column.dtype) == "object") and bool(column.isna().all())
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose pieces are read again whenever they are asked for: the types of its columns,
-    and how many rows it has.
-    """
+    """A table whose pieces are read from its file each time."""
 
     read: Read
     declared: dict[str, Any]
@@ -87,9 +81,7 @@ class Table:
     attrs: dict[str, Any]
 
     def pieces(self) -> Iterator[Any]:
-        """Iterate over frames whose columns have the types of the whole; a file that has changed
-        raises an error.
-        """
+        """Iterate over frames with the types of the whole; a changed file raises an error."""
         n_read = 0
         for piece in self.read(self.declared):
             n_read += len(piece)
@@ -98,11 +90,11 @@ class Table:
         if n_read != self.n_rows:
             raise TableError(
                 f"The table had {self.n_rows} rows and now has {n_read}: its file was changed "
-                "meanwhile. Read it again."
+                "while it was read. Read it again."
             )
 
     def selected(self, names: Iterable[str]) -> "Table":
-        """Return the table of some columns; the others are not read where the file allows that."""
+        """Return the table of some columns; if the format allows it, the others are not read."""
         types = {name: self.types[name] for name in names}
         declared = {name: kind for name, kind in self.declared.items() if name in types}
         return replace(
@@ -110,9 +102,7 @@ class Table:
         )
 
     def whole(self) -> Any:
-        """All rows in one frame, in files where they are many; beside it there is one piece in
-        memory at a time.
-        """
+        """Return all rows in one frame; columns of a large table are in temporary files."""
         import pandas
 
         large = is_large(self.n_rows, len(self.types))
@@ -128,10 +118,9 @@ class Table:
 
 
 def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Any:
-    """The ``Table`` behind ``read``, or its one piece, a frame, where there are no more.
+    """Return a ``Table``, or a frame if there is only one piece.
 
-    ``whole_column`` is for text files: it reads one column as a whole, for types that pieces do not
-    tell.
+    ``whole_column`` is for text files: it reads a column whose type pieces do not decide.
     """
     pieces = read({})
     first, second = next(pieces), next(pieces, None)
@@ -145,7 +134,7 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> An
         for name in piece.columns:
             if name not in seen:
                 seen[name] = _Seen(of_empty=np.dtype(np.float64) if sizes else None)
-            seen[name].meet(piece[name])
+            seen[name].add(piece[name])
         sizes.append(len(piece))
     declared = {} if whole_column is None else _declared(seen, whole_column)
     types = {
@@ -155,10 +144,9 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> An
 
 
 def _declared(seen, whole_column):
-    """Types of the columns of a text file that pieces read otherwise than the whole: different
-    kinds together are texts.
+    """Return types of columns of a text file that pieces alone would read differently.
 
-    Whole numbers that no float is, beside other values, are decided by pandas in ways of its own.
+    Different kinds together are texts. Integers above 2**53 beside other values are left to pandas.
     """
     import pandas
 
@@ -175,7 +163,7 @@ def _declared(seen, whole_column):
 
 
 def _common(one):
-    """The type of a column whose pieces have these types."""
+    """Return the type of a column whose pieces have these types."""
     import pandas
 
     kinds = list(one.types.values())
@@ -196,9 +184,7 @@ def _common(one):
 
 
 def _typed(piece, types, attrs):
-    """A piece with the types of the whole; columns that it lacks, or has no value of, are missing
-    values of that type.
-    """
+    """Return a piece with the types of the whole; columns without values are missing values."""
     import pandas
 
     columns = {}

@@ -1,6 +1,4 @@
-"""Tables from files and standard input: CSV in its dialects, Parquet, JSON lines, compressed or
-not.
-"""
+"""Read tables from files and standard input: CSV, Parquet, JSON lines, also compressed."""
 
 import errno
 import gzip
@@ -23,8 +21,6 @@ from .pieces import Table, rows_at_once, table_of
 from .sources import Source
 from .text_files import TextFile
 
-__all__ = ["TableError", "load_table", "needed", "read_file", "read_pieces", "with_different_names"]
-
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -37,15 +33,14 @@ def load_table(
     skip_rows: int | None = None,
     header: bool | None = None,
 ) -> Any:
-    r"""Read the table in a file (``"-"``: standard input) as a pandas DataFrame with different
-    column names.
+    r"""Read the table in a file (``"-"``: standard input) as a pandas DataFrame.
 
-    The ending of the name says what the file holds: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``,
+    The ending of the name decides the format: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``,
     ``.data``, ``.dat``), Parquet (``.parquet``, ``.pq``), or one JSON object per line (``.jsonl``,
     ``.ndjson``, ``.json``, which may also be a list of objects).  It may be followed by ``.gz``,
-    ``.bz2``, ``.xz`` or ``.zst``.  Column names lose blanks at both ends.
+    ``.bz2``, ``.xz`` or ``.zst``.  Blanks at both ends of column names are removed.
 
-    The separator, decimal mark, encoding and header of a text file are found from its content.
+    The separator, decimal mark, encoding and header of a text file are detected.
     Comments (``#``) and other lines before the header are skipped, and a closing row of totals is
     left out.  ``frame.attrs["notes"]`` lists such decisions; ``frame.attrs["decimal"]`` is the
     decimal mark, if the file decides it.
@@ -53,7 +48,7 @@ def load_table(
     Parameters
     ----------
     path : str or path
-        File to read; the ending of its name says what it holds.
+        File to read; the ending of its name decides the format.
     sep : str, default None
         Separator of the fields of a text file; a space stands for runs of spaces and tabs.
     decimal : str, default None
@@ -83,9 +78,7 @@ def load_table(
 def read_file(
     path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()
 ) -> tuple[Any, Any]:
-    """Read a table, and once more as written if it has a column in ``verbatim``: there 007 is not
-    7.
-    """
+    """Read a table, and, if it has a column in ``verbatim``, also its texts as written."""
     options = options or TextOptions()
     source = checked_source(path, options)
     with in_sentences(source):
@@ -107,11 +100,8 @@ def read_pieces(
         frames = table.pieces() if isinstance(table, Table) else iter([with_different_names(table)])
         as_written = None
         for frame in frames:
-            if (
-                as_written is None
-                and written is not None
-                and any(name in frame.columns for name in verbatim)
-            ):
+            wanted = written is not None and any(name in frame.columns for name in verbatim)
+            if as_written is None and wanted:
                 as_written = written()
             yield frame, frame if as_written is None else next(as_written)
 
@@ -125,21 +115,18 @@ def checked_source(path: str | Path, options: TextOptions) -> Source:
     given = (options.sep, options.decimal, options.encoding, options.skip_rows, options.header)
     if kind != "text" and any(option is not None for option in given):
         raise TableError(
-            "A separator, decimal mark, encoding, header or lines to skip are for text files; "
-            f"{source.name} is {kind}."
+            "Options for the separator, decimal mark, encoding, header and lines to skip are for "
+            f"text files; {source.name} is {kind}."
         )
     return source
 
 
 def _table(source, options):
-    """Return a frame if it is one piece, else a ``Table``; and for text what gives the pieces as
-    written.
-    """
+    """Return a frame or ``Table``, and for text a function that iterates over texts as written."""
     table, read = _read(source, options)
     if not isinstance(table, Table) and 0 in table.shape:
         raise TableError(
-            f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns were "
-            "read."
+            f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns."
         )
     is_text = source.kind() == "text"
     return table, partial(read, {}, dtype=str, keep_default_na=False) if is_text else None
@@ -151,17 +138,12 @@ def table_behind(source: Source, options: TextOptions) -> Table:
     if isinstance(table, Table):
         return table
     frame = with_different_names(table)
-    return Table(
-        lambda declared, columns=None: iter([frame]),
-        {},
-        dict(frame.dtypes),
-        len(frame),
-        frame.attrs,
-    )
+    types = dict(frame.dtypes)
+    return Table(lambda declared, columns=None: iter([frame]), {}, types, len(frame), frame.attrs)
 
 
 def _read(source, options):
-    """Return a frame if it is one piece, else a ``Table``; and the function that gives the pieces."""
+    """Return a frame or ``Table``, and a function that iterates over its pieces."""
     kind = source.kind()
     if kind != "text":
         read = partial(_parquet_pieces if kind == "Parquet" else _json_pieces, source)
@@ -179,17 +161,11 @@ def _read(source, options):
 def _undecodable(source, encoding, given):
     with source.opened() as stream:
         place = undecodable_byte(stream, encoding)
-    found = (
-        ""
-        if place is None
-        else f": byte {place[0]} ({place[1]:#04x}, in line {place[2]}) cannot be decoded"
-    )
-    hint = (
-        "Leave --encoding out to have it found"
-        if given
-        else "Name its encoding, e.g. --encoding cp1252"
-    )
-    return f"{source.name} is not written in the encoding {encoding.upper()}{found}. {hint}."
+    where = ""
+    if place is not None:
+        where = f": byte {place[0]} ({place[1]:#04x}, in line {place[2]}) cannot be decoded"
+    hint = "Leave out --encoding" if given else "Give its encoding, e.g. --encoding cp1252"
+    return f"{source.name} is not written in the encoding {encoding.upper()}{where}. {hint}."
 
 
 @contextmanager
@@ -202,35 +178,30 @@ def in_sentences(source: Source) -> Iterator[None]:
     except ImportError:
         raise TableError(
             "Parquet and .zst files need pyarrow, which is not installed: pip install "
-            "'bochner[table]', "
-            "or save the table as CSV."
+            "'bochner[table]', or save the table as CSV."
         ) from None
     except BinaryContent as error:
         raise TableError(
-            f"{source.name} is no text: {error}. Save the table as CSV or Parquet."
+            f"{source.name} is not text: {error}. Save the table as CSV or Parquet."
         ) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
-        raise TableError(
-            f"{source.name} is damaged: it cannot be decompressed to its end."
-        ) from None
+        message = f"{source.name} is damaged: it cannot be decompressed completely."
+        raise TableError(message) from None
     except RecursionError:
         raise TableError(
-            f"{source.name} is no table: objects are nested in it deeper than can be read."
+            f"{source.name} is not a table: its objects are nested too deeply."
         ) from None
-    except UnicodeError:  # of JSON, which has one encoding
+    except UnicodeError:  # JSON, which has one encoding
         raise TableError(_undecodable(source, "utf-8", False)) from None
-    except Exception as error:  # pyarrow has its own family of errors
-        if (
-            isinstance(error, OSError) and error.errno in _NO_ROOM
-        ):  # of a temporary file: the table is fine
+    except Exception as error:  # pyarrow raises errors of many types
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:  # of a temporary file
             raise
-        raise TableError(
-            f"{source.name} cannot be read as {source.kind()}: {one_line(error)}"
-        ) from None
+        message = f"{source.name} cannot be read as {source.kind()}: {one_line(error)}"
+        raise TableError(message) from None
 
 
 def with_different_names(frame: Any) -> Any:
-    """Return the frame with column names that are different texts without blanks at their ends.
+    """Return the frame with distinct column names, without blanks at their ends.
 
     The second ``a`` is called ``a.1``, as pandas does when reading a file.
     """
@@ -247,7 +218,7 @@ def _check_options(options):
     sep, decimal = options.sep, options.decimal
     if sep is not None and sep != WHITESPACE and len(sep) != 1:
         raise TableError(
-            f"A separator is one character, got {sep!r}. Write e.g. --sep ';' (or tab, or space)."
+            f"A separator is one character, got {sep!r}. Use e.g. --sep ';', tab or space."
         )
     if decimal not in (None, POINT, COMMA):
         raise TableError(f"The decimal mark is '.' or ',', got {decimal!r}.")
@@ -260,27 +231,24 @@ def _check_options(options):
             "".encode(options.encoding)
         except LookupError:
             raise TableError(
-                f"There is no encoding {options.encoding!r}. Write e.g. --encoding latin-1."
+                f"There is no encoding {options.encoding!r}. Use e.g. --encoding latin-1."
             ) from None
 
 
 def _json_pieces(source: Source, declared: Mapping[str, Any], columns: Any = None) -> Iterator[Any]:
-    """Iterate over frames; a name that a line lacks is a missing value."""
+    """Iterate over frames; names that a line does not have are missing values."""
     pandas = needed("pandas")
     records, first = _json_records(source), 1
     while True:
         some = list(islice(records, 1))
-        some += islice(
-            records, rows_at_once(len(some[0]) if some and isinstance(some[0], dict) else 1) - 1
-        )
-        stranger = next(
-            (k for k, record in enumerate(some, first) if not isinstance(record, dict)), None
-        )
-        if stranger is not None:
-            raise TableError(
-                f"Entry {stranger} of {source.name} is not a JSON object: each row is written as "
-                '{"column": value, …}.'
-            )
+        n_columns = len(some[0]) if some and isinstance(some[0], dict) else 1
+        some += islice(records, rows_at_once(n_columns) - 1)
+        for k, record in enumerate(some, first):
+            if not isinstance(record, dict):
+                raise TableError(
+                    f"Entry {k} of {source.name} is not a JSON object: write each row as "
+                    '{"column": value, …}.'
+                )
         if not some and first > 1:
             return
         yield with_different_names(pandas.DataFrame(some))
@@ -315,12 +283,11 @@ def _json_records(source):
 def _parquet_pieces(
     source: Source, declared: Mapping[str, Any], columns: Any = None
 ) -> Iterator[Any]:
-    """Iterate over frames; an index that has a name is a column like others."""
+    """Iterate over frames; an index with a name becomes a column."""
     pandas, parquet = needed("pandas"), needed("pyarrow.parquet")
     content = source.seekable()
-    with parquet.ParquetFile(
-        content, pre_buffer=False
-    ) as file:  # else all row groups are fetched at once
+    # With pre_buffer, all row groups would be read at once.
+    with parquet.ParquetFile(content, pre_buffer=False) as file:
         known = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
         counted = any(isinstance(index, dict) and index.get("name") is not None for index in known)
         n_columns, n_rows = len(file.schema_arrow.names), file.metadata.num_rows
@@ -328,9 +295,8 @@ def _parquet_pieces(
             yield with_different_names(_named_index(pandas.read_parquet(content)))
             return
         names, some = file.schema_arrow.names, None
-        if (
-            columns is not None and len({name.strip() for name in names}) == n_columns
-        ):  # else some are renamed
+        # Columns that would be renamed cannot be selected.
+        if columns is not None and len({name.strip() for name in names}) == n_columns:
             some = [name for name in names if name.strip() in columns or name in known]
         for batch in file.iter_batches(rows_at_once(n_columns), columns=some):
             frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
@@ -339,8 +305,4 @@ def _parquet_pieces(
 
 def _named_index(frame: Any) -> Any:
     """Turn an index that has a name into columns."""
-    return (
-        frame.reset_index()
-        if any(name is not None for name in frame.index.names)
-        else frame.reset_index(drop=True)
-    )
+    return frame.reset_index(drop=all(name is None for name in frame.index.names))

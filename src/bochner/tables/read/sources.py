@@ -1,4 +1,4 @@
-"""Bytes of a table's file or of standard input, decompressed, with a limit on the length of a line."""
+"""Bytes of a file or of standard input, decompressed, with a limit on the length of lines."""
 
 import bz2
 import gzip
@@ -27,7 +27,7 @@ _BZIP2 = re.compile(rb"BZh[1-9]1AY&SY")
 _BEGINNING, _BEGINNING_LINES = 2**18, 20  # bytes, and lines if these are longer
 _ENDING = 2**20  # bytes
 _CHUNK = 2**20
-# A parser holds a whole line in memory: longer lines are refused.
+# Longer lines raise an error, because a parser holds a whole line in memory.
 MAX_LINE_BYTES = 2**26
 # Lines with letters beyond ASCII from which an encoding is detected, in bytes.
 _LETTERS = 2**20
@@ -42,9 +42,7 @@ def suffix_of(path: Path) -> str:
 
 
 class Source:
-    """A file, or standard input copied to a temporary file, which is read from its beginning as
-    often as needed.
-    """
+    """A file, or standard input copied to a temporary file, which can be read several times."""
 
     def __init__(self, path: str | Path):
         if str(path) == STANDARD_INPUT:
@@ -63,18 +61,13 @@ class Source:
             raise TableError(f"There is no file {path}.")
 
     def kind(self) -> str:
-        """Return "Parquet", "JSON" or "text", by the name or by the first bytes of standard input."""
-        if self._suffix:
-            return (
-                "Parquet"
-                if self._suffix in PARQUET
-                else "JSON"
-                if self._suffix in _JSON
-                else "text"
-            )
-        start = self.beginning()[0]
-        is_json = start.lstrip()[:2] in (b'{"', b"[{")
-        return "Parquet" if start.startswith(b"PAR1") else "JSON" if is_json else "text"
+        """Return "Parquet", "JSON" or "text", by the name or the first bytes of standard input."""
+        is_parquet, is_json = self._suffix in PARQUET, self._suffix in _JSON
+        if not self._suffix:
+            start = self.beginning()[0]
+            is_parquet = start.startswith(b"PAR1")
+            is_json = start.lstrip()[:2] in (b'{"', b"[{")
+        return "Parquet" if is_parquet else "JSON" if is_json else "text"
 
     def separator(self) -> str | None:
         """Return the separator that the name implies: a tab for ``.tsv`` and ``.tab``."""
@@ -180,9 +173,8 @@ class _LimitedLines(io.RawIOBase):
         self._line_bytes = len(content) - last - 1 if last >= 0 else self._line_bytes + len(content)
         if self._line_bytes > MAX_LINE_BYTES:
             raise TableError(
-                f"{self._name} has a line of more than {MAX_LINE_BYTES // 2**20} MiB, which is no "
-                "row of a table. "
-                "Write one row per line."
+                f"{self._name} has a line of more than {MAX_LINE_BYTES // 2**20} MiB. Write one "
+                "row per line."
             )
         buffer[: len(content)] = content
         return len(content)

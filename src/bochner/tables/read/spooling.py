@@ -1,9 +1,7 @@
-"""Frames whose columns lie in temporary files: a table that is larger than memory, used as if it
-were in it.
+"""Frames whose columns are in temporary files, for tables that are larger than memory.
 
-Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files; a file
-goes with its column. What is made of a large table is made column by column, so that beside the
-files one column at a time is in memory.
+Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files. A file
+is deleted with its column. Only one column at a time is in memory.
 """
 
 import tempfile
@@ -14,19 +12,17 @@ import numpy as np
 
 from ...data import mapped_bytes, release_scratches, scratch
 
-# A frame of so many cells stays in memory: numbers are then 256 MiB.
+# Cells of a frame that stays in memory: 256 MiB of numbers.
 HELD_CELLS = 2**25
 
 
 def is_large(n_rows: int, n_columns: int) -> bool:
-    """Whether a frame of this shape is kept in files."""
+    """Return True if a frame of this shape is stored in files."""
     return n_rows * n_columns > HELD_CELLS
 
 
 def frame_of(columns: Iterable[tuple[str, Any]], index: Any, n_columns: int) -> Any:
-    """A frame of columns that are made one after the other, each kept in a file where the frame is
-    large.
-    """
+    """Build a frame column by column; columns of a large frame are stored in files."""
     import pandas
 
     large = is_large(len(index), n_columns)
@@ -39,18 +35,18 @@ def frame_of(columns: Iterable[tuple[str, Any]], index: Any, n_columns: int) -> 
 
 
 def rows_of(frame: Any, numbers: np.ndarray) -> Any:
-    """``frame.iloc[numbers]``, kept in files where it is large."""
+    """Return ``frame.iloc[numbers]``, stored in files if it is large."""
     if not is_large(len(numbers), frame.shape[1]):
         return frame.iloc[numbers]
-    # Without their index: that of the frame is made once.
+    # Without index, which is built once for the frame.
     columns = ((name, frame[name].reset_index(drop=True).iloc[numbers]) for name in frame.columns)
-    taken = frame_of(columns, frame.index.take(numbers), frame.shape[1])
-    taken.attrs |= frame.attrs
-    return taken
+    selected = frame_of(columns, frame.index.take(numbers), frame.shape[1])
+    selected.attrs |= frame.attrs
+    return selected
 
 
 def _stored(column):
-    """A column of any kind as one in a file, or as it is where its kind has none."""
+    """Return a column stored in a file, or in memory if files cannot hold its type."""
     import pandas
 
     column = pandas.Series(column, copy=False)
@@ -60,9 +56,7 @@ def _stored(column):
 
 
 def room_for(kind: Any, n_rows: int, large: bool) -> Any:
-    """Where a column of this type is put together from pieces: ``append`` each, then ask for the
-    ``column``.
-    """
+    """Return a buffer for a column of this type: ``append`` pieces, then call ``column``."""
     import pandas
 
     if isinstance(kind, np.dtype) and kind.kind in "iufbMm":
@@ -83,15 +77,14 @@ class _Numbers:
         self.n_filled += len(column)
 
     def column(self):
-        return self.values.view(np.ndarray)  # pandas would hand the map itself on
+        return self.values.view(np.ndarray)  # pandas would pass on the memory map itself
 
 
 class _Levels:
     def __init__(self, kind, n_rows):
         self.kind = kind
-        smallest = next(
-            size for size in (np.int8, np.int16, np.int32, np.int64) if _holds(size, kind)
-        )
+        sizes = (np.int8, np.int16, np.int32, np.int64)
+        smallest = next(one for one in sizes if len(kind.categories) <= np.iinfo(one).max)
         self.codes = _Numbers(np.dtype(smallest), n_rows, True)
 
     def append(self, column):
@@ -103,19 +96,15 @@ class _Levels:
         return pandas.Categorical.from_codes(self.codes.column(), dtype=self.kind, validate=False)
 
 
-def _holds(size, kind):
-    return len(kind.categories) <= np.iinfo(size).max
-
-
 class _Texts:
-    """Texts as Arrow keeps them: their letters one after the other."""
+    """Texts in the format of Arrow."""
 
     def __init__(self, kind):
         import pyarrow
 
         self.kind, self.arrow = kind, pyarrow
         self.type = self.arrow.large_string()
-        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the column is there, or with this object
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by column()
         self.writer = self.arrow.ipc.new_file(self.file, self.arrow.schema([("texts", self.type)]))
 
     def append(self, column):
@@ -134,9 +123,7 @@ class _Texts:
 
 
 class _Pieces:
-    """What has no form in files, or need not have one: objects, nullable numbers, times with a
-    zone.
-    """
+    """Columns in memory: objects, nullable numbers, times with a zone."""
 
     def __init__(self):
         self.pieces = []

@@ -1,6 +1,4 @@
-"""Rows of a file in place of X: the numbers of a table that ``load_table`` reads, copied once into
-a memory map.
-"""
+"""``open_rows``: numbers of a table file, copied once into a memory map, to use as X."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -18,13 +16,12 @@ from .pieces import Table, rows_at_once
 from .reading import checked_source, in_sentences, table_behind
 from .sources import SUFFIXES, Source, suffix_of
 
-# Numbers of at most so many bytes stay in memory.
+# Bytes of numbers that stay in memory.
 _HELD_BYTES = 2**25
 
 
 class TableRows(LocalRows):
-    """Rows of the numbers of a table: an array, or a memory map that goes with the last reference
-    to it.
+    """Rows of numbers of a table: an array, or a memory map in a temporary file.
 
     ``names`` are those of the columns; ``notes`` lists decisions about the file, e.g. lines skipped
     before its header.
@@ -62,8 +59,8 @@ def open_rows(
 
     The file may be any file that ``load_table`` reads, and is read in the same way, or a ``.npy``
     file, which is mapped into memory as it is. Numbers of more than 32 MiB are copied into a
-    temporary file, piece by piece, which is mapped into memory and goes with the rows. It takes 8
-    bytes per number (4 if all columns are float32); let ``TMPDIR`` name a folder with enough room.
+    temporary file, piece by piece, which is mapped into memory and deleted with the rows. It needs
+    8 bytes per number (4 if all columns are float32); ``TMPDIR`` names its folder.
     Every estimator accepts these rows as it accepts a ``numpy.memmap``, which ``np.asarray(rows)``
     is.
 
@@ -73,13 +70,13 @@ def open_rows(
     Parameters
     ----------
     path : str or path
-        File to read; the ending of its name says what it holds.
+        File to read; the ending of its name decides the format.
     columns : list of str, default None
         Columns of numbers, in the order of the features; None selects all but the target.
     target : str, default None
         Column that is not a feature: ``rows.y``, an array in memory.
     sep : str, default None
-        Separator of the fields of a text file; None finds it, as for all options below.
+        Separator of the fields of a text file; None detects it, as for all options below.
     decimal : str, default None
         Decimal mark of a text file, "." or ",".
     encoding : str, default None
@@ -103,9 +100,8 @@ def open_rows(
     (3,)
     """
     if not isinstance(path, str | PathLike):
-        raise TypeError(
-            f"path must name a file, got {path!r}. Write e.g. open_rows('table.parquet')."
-        )
+        message = f"path must name a file, got {path!r}. Write e.g. open_rows('table.parquet')."
+        raise TypeError(message)
     if isinstance(columns, str):
         raise TypeError(
             f"columns must be a list of names, got {columns!r}. Write columns=[{columns!r}]."
@@ -113,9 +109,8 @@ def open_rows(
     path = Path(path)
     is_array = path.suffix.lower() == ".npy"
     if not is_array and suffix_of(path) not in SUFFIXES:
-        raise ValueError(
-            f"open_rows reads {', '.join(SUFFIXES)} and .npy files, got {fspath(path)!r}."
-        )
+        endings = ", ".join(SUFFIXES)
+        raise ValueError(f"open_rows reads {endings} and .npy files, got {fspath(path)!r}.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {fspath(path)!r}.")
     if is_array:
@@ -155,7 +150,7 @@ def _copied(
     targets, start = [], 0
     pieces = _pieces(source, table.selected([*names, *([] if target is None else [target])]))
     n_pieces = -(-table.n_rows // rows_at_once(len(table.types)))
-    # Closed even if a traceback would keep it alive: it holds the file and a bar.
+    # Closed even if a traceback keeps a reference to it: it has the file and a bar.
     with closing(track(pieces, f"copying {file}", n_pieces)) as shown:
         for frame in shown:
             part = numbers[start : start + len(frame)]
@@ -177,8 +172,6 @@ def _pieces(source: Source, table: Table) -> Iterator[Any]:
 def _vector(column: Any) -> np.ndarray:
     """Return a column as an array, with None for missing texts."""
     values = column.to_numpy()
-    return (
-        column.astype(object).where(column.notna(), None).to_numpy()
-        if values.dtype == object
-        else values
-    )
+    if values.dtype != object:
+        return values
+    return column.astype(object).where(column.notna(), None).to_numpy()

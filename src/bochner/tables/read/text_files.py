@@ -30,7 +30,7 @@ class TextFile:
 
     @classmethod
     def found(cls, source: Source, options: TextOptions) -> Self:
-        """Find the dialect from the beginning of the file, and look at its last row."""
+        """Detect the dialect from the beginning of the file, and a closing row of totals."""
         sep = WHITESPACE if options.sep == " " else options.sep
         options = replace(options, sep=sep or source.separator())
         beginning, complete = source.beginning()
@@ -42,17 +42,14 @@ class TextFile:
         if dialect.n_surplus > 1:
             raise TableError(
                 f"{source.name} cannot be read: its lines have "
-                f"{len(dialect.names) + dialect.n_surplus} fields, "
-                f"but its header has {len(dialect.names)}."
+                f"{len(dialect.names) + dialect.n_surplus} fields, but its header has "
+                f"{len(dialect.names)}."
             )
         ending, n_bytes = source.ending()
         n_closing, on_totals = closing_row(ending, beginning, dialect, complete)
         notes = [*dialect.notes, *on_totals]
         if dialect.n_surplus and not dialect.closed:
-            notes.append(
-                "The lines have one field more than the header: the first one is taken as names of "
-                "rows."
-            )
+            notes.append("Lines have one field more than the header: the first holds row names.")
         attrs: dict[str, Any] = {"sep": dialect.separator}
         attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
         attrs |= {"notes": notes} if notes else {}
@@ -63,7 +60,7 @@ class TextFile:
 
     @classmethod
     def found_by_all_letters(cls, source: Source, options: TextOptions) -> Self:
-        """As ``found``, with the encoding of all letters instead of those at the beginning."""
+        """Detect the dialect, with the encoding of the whole file instead of its beginning."""
         encoding = encoding_of(source.letters(), complete=True)
         file = cls.found(source, replace(options, encoding=encoding))
         notes = [*encoding_note(encoding), *file.attrs.get("notes", [])]
@@ -109,11 +106,10 @@ class TextFile:
         if piece is None:
             return None
         if not isinstance(piece.index, needed("pandas").RangeIndex) or piece.index.step != 1:
-            # pandas takes fields that have no name as names of rows.
+            # pandas uses fields without a name as row names.
             raise TableError(
                 f"{self.source.name} cannot be read: line {self.dialect.n_lines + 1} has more "
-                "fields than "
-                f"the {len(self.dialect.names)} names of columns."
+                f"fields than the {len(self.dialect.names)} names of columns."
             )
         if _SURPLUS in piece.columns:
             piece = piece.drop(columns=_SURPLUS)
@@ -127,7 +123,7 @@ def _without_warnings() -> Any:
 
 
 def _in_words(error: str, n_before: int) -> str:
-    """Rephrase what pandas says of lines that it cannot split; ``n_before`` lines were skipped."""
+    """Rephrase errors of pandas about lines, after ``n_before`` skipped lines."""
     ragged = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error)
     if ragged:
         expected, line, saw = map(int, ragged.groups())
@@ -137,5 +133,6 @@ def _in_words(error: str, n_before: int) -> str:
         )
     unclosed = re.search(r"EOF inside string starting at row (\d+)", error)
     if unclosed:
-        return f"a quotation mark that opens in line {int(unclosed[1]) + 1 + n_before} is never closed."
+        line = int(unclosed[1]) + 1 + n_before
+        return f"a quotation mark that opens in line {line} is never closed."
     return one_line(ValueError(error.replace("Error tokenizing data. C error: ", "")))

@@ -12,12 +12,13 @@ from .dialects import SAMPLE_ROWS, WHITESPACE, Dialect
 from .headers import MISSING, column_kinds
 
 _WORDS = (
-    r"(?:grand |sub)?totals?|sums?|(?:gesamt)?summe|gesamt|insgesamt|total général|somme|totale|somma|suma|"
-    r"average|mean|mittelwert|durchschnitt|moyenne|итого|合計|合计|总计"
+    r"(?:grand |sub)?totals?|sums?|(?:gesamt)?summe|gesamt|insgesamt|total général|somme|totale|"
+    r"somma|suma|average|mean|mittelwert|durchschnitt|moyenne|итого|合計|合计|总计"
 )
 _TOTAL = re.compile(rf"(?:{_WORDS})\b[\s:=(].*|(?:{_WORDS})", re.IGNORECASE)
-_SHOWN = 60  # letters
-_HARDLY_EVER = 0.05  # share of the rows above that lack a value in a column
+_SHOWN = 60  # characters
+# Share of missing values in a column that is otherwise complete.
+_HARDLY_EVER = 0.05
 _WITHOUT_MARK = {"utf-8-sig": "utf-8"}
 
 
@@ -42,10 +43,9 @@ def closing_row(
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     seems, certain = _assessed(row, above, dialect.decimal or POINT, complete)
     if certain:
-        return len(line.encode(encoding, "replace")), [
-            f"The last row holds totals and is left out: {shown!r}."
-        ]
-    kept = f"The last row may hold totals, but is used like the others: {shown!r}. Delete it from the file if it does."
+        note = f"The last row holds totals and is left out: {shown!r}."
+        return len(line.encode(encoding, "replace")), [note]
+    kept = f"The last row may hold totals, but is used: {shown!r}. If it does, delete it."
     return 0, [kept] if seems else []
 
 
@@ -96,15 +96,13 @@ def _without_mark(encoding: str, beginning: bytes) -> str:
 
 
 def _start_of_last_line(text: str) -> int:
-    """Return the place where the last line that is not blank begins, 0 if there is one line only."""
+    """Return the start of the last line that is not blank, 0 if there is only one line."""
     stripped = text.rstrip()
     return max(stripped.rfind("\n"), stripped.rfind("\r")) + 1
 
 
 def _last_row(text: str, separator: str) -> Sequence[str] | None:
-    """Return the fields of the last line, None if it is not a whole line or ends a field of several
-    lines.
-    """
+    """Return the fields of the last line, None if it is incomplete or part of a quoted field."""
     start = _start_of_last_line(text)
     line = text[start:].strip("\r\n")
     if start == 0 or line.count('"') % 2:
