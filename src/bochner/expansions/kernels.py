@@ -193,7 +193,7 @@ class KernelExpansion:
         return gram @ self.coefficients + X @ self.slopes + self.intercept
 
     def _split_factors(self, centered):
-        """Return the constants c_ji, (n_features, n_points), of the factors, and their deviations."""
+        """Return the constants of all factors, (n_features, n_points), and their deviations."""
         points = self.points.astype(np.float64)
         n_points, d = points.shape
 

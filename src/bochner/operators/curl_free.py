@@ -6,7 +6,8 @@ from .vector_field import VectorFieldKernel
 class CurlFree(VectorFieldKernel):
     """K = −∇∇ᵀ k: every function it spans is the gradient of a potential.
 
-    B(ω) = ω (Brault et al. 2016, Example 2). For the Gaussian kernel k of length σ, K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
+    B(ω) = ω (Brault et al. 2016, Example 2). For the Gaussian kernel k of length σ,
+    K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
 
     Parameters
     ----------

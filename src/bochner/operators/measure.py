@@ -135,8 +135,8 @@ class OperatorMeasure(AtomicMeasure):
     def expand(self, parameters: np.ndarray) -> np.ndarray:
         """Return coefficients of the scalar features, (2 n_atoms, n_outputs), for parameters θ.
 
-        Row (·, j) is B_j θ_j. The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``: evaluating any operator-valued model
-        is one matrix product.
+        Row (·, j) is B_j θ_j. The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``, one matrix
+        product.
         """
         theta = np.reshape(parameters, (2, len(self), self.rank))
         if self.shared:

@@ -40,7 +40,7 @@ def check_output_matrix(matrix: Any) -> np.ndarray:
 
 
 def matrix_factor(matrix: np.ndarray) -> np.ndarray:
-    """Return B with B Bᵀ = A, (n_outputs, rank); eigenvalues below 1e-12 of the largest are zero."""
+    """Return B with B Bᵀ = A, (n_outputs, rank); tiny eigenvalues are dropped."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-12 * values[-1]
     return vectors[:, kept] * np.sqrt(values[kept])
