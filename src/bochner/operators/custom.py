@@ -97,7 +97,7 @@ class CustomKernel(OperatorKernel):
             opposite = self._called("operator", -frequencies)
             _check_even_and_symmetric(operators, opposite, "A(ω)", "operator")
             return matrix_roots(operators, "operator")
-        prior = self.checked_prior()
+        prior: Any = self.checked_prior()
         if not hasattr(prior, "log_density"):
             raise TypeError(
                 "A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a "

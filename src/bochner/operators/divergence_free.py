@@ -7,8 +7,8 @@ class DivergenceFree(VectorFieldKernel):
     """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero.
 
     An example is the flow of an incompressible fluid. A(ω) = ‖ω‖² I − ωωᵀ (an equation of the
-    paper's Example 3 has (I − ωωᵀ) ‖ω‖², which is not positive). For the Gaussian kernel k of length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² −
-    ‖δ‖²/σ⁴) I) k(δ).
+    paper's Example 3 has (I − ωωᵀ) ‖ω‖², which is not positive). For the Gaussian kernel k of
+    length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
 
     Parameters
     ----------
