@@ -9,7 +9,16 @@ import scipy.sparse as sp
 from cases import EXPANSIONS, MEASURES, expansion
 from laws import stored
 
-from bochner import Expansion, HarmonicMeasure, concatenate
+from bochner import (
+    CurlFree,
+    Expansion,
+    Gaussian,
+    HarmonicMeasure,
+    KernelExpansion,
+    Laplace,
+    concatenate,
+)
+from bochner.expansions.waves import ExpansionStack
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -171,3 +180,15 @@ def test_phases_and_linear_models_give_the_same_function():
     np.testing.assert_allclose(
         Expansion.of(measure, coefficients, [1.0, 2.0]).evaluate(X), expected, atol=1e-12
     )
+
+
+def test_reprs_fit_on_one_line():
+    measure = Gaussian().sample(500, 3, 0)
+    assert repr(measure) == "FourierMeasure(500 atoms, 3 features, mass 1.0)"
+    expansion = Expansion.of(measure, np.ones((1000, 2)))
+    stack = ExpansionStack(np.ones((4, 5, 3)), np.ones((4, 5)), np.ones((2, 4, 5)))
+    sums = KernelExpansion(Laplace(), *map(np.ones, [(9, 3), (9, 1), (3, 1), (1,)]))
+    harmonics = HarmonicMeasure.zonal([0, 1], [0.5, 0.5], 3)
+    values = expansion, stack, sums, sums.effects(np.eye(3)), harmonics
+    lines = [*map(repr, values), repr(CurlFree().lift(measure))]
+    assert all("\n" not in line and len(line) < 80 for line in lines), lines

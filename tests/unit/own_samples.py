@@ -35,7 +35,9 @@ def use_prior_everywhere(prior):
         assert np.all(np.isfinite(features.fit(X, X[:, 0] > 0).transform(X)))
     use_kernel_everywhere(CurlFree(prior))
     use_kernel_everywhere(DivergenceFree(prior), np.column_stack([-X[:, 1], X[:, 0]]))
-    signature = CustomKernel(prior, signature=lambda d: np.exp(-(d**2).sum(1))[:, None, None])
+    signature = CustomKernel(
+        prior.resolved(X), signature=lambda d: np.exp(-(d**2).sum(1))[:, None, None]
+    )
     assert signature.sample(50, 2, 0).n_outputs == 1
     assert_exported(machine)
 

@@ -15,8 +15,11 @@ from bochner import (
     Sinc,
     SpectralMixture,
 )
+
+
 def log_density(prior, frequencies):
     return prior.log_density(frequencies)
+
 
 PRIORS = {
     "Gaussian": lambda d: Gaussian(np.linspace(0.3, 0.6, d)),

@@ -1,20 +1,18 @@
-r"""Guarantees on the alignment loss of a learned kernel (Letarte et al. 2019), and the divergences
-they are made of.
+r"""Guarantees on the alignment loss of a learned kernel (Letarte et al. 2019), and divergences.
 
 Each function adds a complexity to ``empirical`` = Σ_m Q_m L̂(ω_m); the result holds with
-probability 1 − ``delta`` over the sample, for all posteriors Q at once, as long as the prior P and
-t were fixed without looking at the sample.
+probability 1 − ``delta`` over the sample, for all posteriors Q at once, if the prior P and t do
+not depend on the sample.
 
-``form="safe"`` (default) is what can be proved, ``form="paper"`` what is printed. Where they
-differ:
+``form="safe"`` (default) can be proved, ``form="paper"`` is printed in the paper. They differ:
 
-- Theorems 1 and 3 and Corollary 2 are printed with t²/(2n); Hoeffding's lemma gives t²/(8n) for losses in [0, 1], and
-  for pairs, averaged over permutations into ⌊n/2⌋ independent ones, t²/(8 ⌊n/2⌋). The safe form is
-  tighter here.
-- Theorem 4 is printed with moments of order μ, but Hölder's inequality needs order μ / (μ − 1).  Printed for μ > 2 it
-  is false: a simulation in the tests violates it.
-- Theorem 4 and Corollary 5 use Var L̂ <= 1/(4n).  A row enters 2 (n − 1) ordered pairs, so bounded differences give
-  1/n here; the variance of a U-statistic of order 2 gives 1/(2n), reached at n = 2.
+- Theorems 1 and 3 and Corollary 2 are printed with t²/(2n). Hoeffding's lemma gives t²/(8n) for
+  losses in [0, 1], and for pairs, averaged over permutations into ⌊n/2⌋ independent ones,
+  t²/(8 ⌊n/2⌋). The safe form is tighter.
+- Theorem 4 is printed with moments of order μ, but Hölder's inequality needs order μ / (μ − 1).
+  For μ > 2 the printed form is false: a simulation in the tests violates it.
+- Theorem 4 and Corollary 5 use Var L̂ <= 1/(4n). A row enters 2 (n − 1) ordered pairs, so bounded
+  differences give 1/n; the variance of a U-statistic of order 2 gives 1/(2n), reached at n = 2.
 """
 
 from dataclasses import replace
@@ -48,8 +46,9 @@ def kl_divergence(posterior: np.ndarray, prior: np.ndarray) -> float:
 
 
 def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) -> float:
-    """D_μ(Q ‖ P) = Σ_m P_m (Q_m / P_m)^μ − 1, of weights brought to mass one; μ = 2 is the
-    chi-square divergence.
+    """Return D_μ(Q ‖ P) = Σ_m P_m (Q_m / P_m)^μ − 1 of weights scaled to mass one.
+
+    μ = 2 is the chi-square divergence.
 
     Parameters
     ----------
@@ -102,8 +101,7 @@ def first_order(
     in_sample: bool = True,
     form: str = "safe",
 ) -> Bound:
-    """Theorem 1: one fixed point x_i against random rows, (KL + t²/(8 m) + ln(1/δ)) / t with m
-    rows.
+    """Theorem 1: one point x_i against m random rows, (KL + t²/(8 m) + ln(1/δ)) / t.
 
     Parameters
     ----------
@@ -197,8 +195,9 @@ def corollary_2(
     t: float | None = None,
     form: str = "safe",
 ) -> Bound:
-    """Corollary 2: all pairs, by a union over n first-order bounds, (2/t) (KL + t²/(8(n − 1)) +
-    ln((n + 1)/δ)).
+    """Corollary 2: all pairs, (2/t) (KL + t²/(8(n − 1)) + ln((n + 1)/δ)).
+
+    It is a union bound over n bounds of Theorem 1.
 
     Parameters
     ----------
@@ -323,9 +322,15 @@ def f_divergence(
     printed = moment * spread * (1 / delta) ** (1 - 1 / mu)
     reason = ""
     if mu > 2:
-        reason = "as printed the theorem is false for mu > 2: Hölder's inequality needs the moment mu / (mu − 1)"
+        reason = (
+            "as printed the theorem is false for mu > 2: Hölder's inequality needs the moment "
+            "mu / (mu − 1)"
+        )
     elif printed < safe:
-        reason = "below what can be proved: the printed constant 1/(4n) rests on a variance bound that is not true; 1/(2n) is"
+        reason = (
+            "below what can be proved: the printed constant 1/(4n) rests on a variance bound that "
+            "is not true; 1/(2n) is"
+        )
     return Bound.of(empirical, printed, delta, form, reason)
 
 

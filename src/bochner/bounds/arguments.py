@@ -21,9 +21,7 @@ def check_rate(value: Any, name: str = "empirical") -> float:
 
 
 def check_divergence(value: Any, name: str = "divergence") -> float:
-    """Validate a divergence: not negative but for rounding, infinite outside the support of the
-    prior.
-    """
+    """Validate a divergence: non-negative up to rounding, or infinite."""
     value = _number(value, name, example=1.5)
     if value < -ROUNDING:
         raise ValueError(

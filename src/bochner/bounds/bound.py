@@ -1,4 +1,4 @@
-"""The value that every guarantee returns."""
+"""Result of every guarantee."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -6,25 +6,24 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Bound:
-    """With probability at least ``confidence``, the true quantity is at most ``value`` =
-    ``empirical`` + ``complexity``.
+    """Upper bound ``value`` = ``empirical`` + ``complexity`` with probability ``confidence``.
 
     Parameters
     ----------
     value : float
         The bound.
     empirical : float
-        What was measured.
+        The measured quantity.
     complexity : float
-        What is added to it.
+        The term that is added to it.
     confidence : float
         Probability that the bound holds.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
     valid : bool, default True
-        False where the conditions of the theorem do not hold.
+        False if the conditions of the theorem do not hold.
     reason : str, default ""
-        Which conditions do not hold, or what else there is to know.
+        The condition that does not hold, or another remark.
 
     Examples
     --------
@@ -50,9 +49,7 @@ class Bound:
         form: str = "safe",
         reason: str = "",
     ) -> Self:
-        """The bound that fails with probability ``delta``; where a ``reason`` is given it is not
-        valid.
-        """
+        """Return the bound that fails with probability ``delta``; a ``reason`` makes it invalid."""
         empirical, complexity = float(empirical), float(complexity)
         return cls(
             empirical + complexity, empirical, complexity, 1 - delta, form, not reason, reason

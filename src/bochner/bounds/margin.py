@@ -14,10 +14,10 @@ FORMS = ("safe", "paper")
 def margin_regret(
     n_samples: int, n_rounds: int, C: float = 1.0, *, search_error: float = 0.0, form: str = "safe"
 ) -> Bound:
-    r"""How far the game's objective is above the best one after T rounds (Theorem 4.1), with
-    certainty.
+    r"""Bound the regret of the game's objective after T rounds (Theorem 4.1), with certainty.
 
-    .. math:: \max_\alpha F(\alpha, \bar\lambda) - \min_\lambda \max_\alpha F \le \bar\varepsilon / 2 + 3 G D / (2 \sqrt T)
+    .. math:: \max_\alpha F(\alpha, \bar\lambda) - \min_\lambda \max_\alpha F
+        \le \bar\varepsilon / 2 + 3 G D / (2 \sqrt T)
 
     ε̄ ``search_error``, the mean amount by which the peaks fell short of the highest; D = C √n the
     diameter of the dual set and G = √n (1 + Cn) the largest gradient, for plays of mass one and
@@ -39,7 +39,8 @@ def margin_regret(
 
     Examples
     --------
-    >>> round(margin_regret(100, 10_000).value, 1), round(margin_regret(100, 10_000, form="paper").value, 2)
+    >>> forms = [margin_regret(100, 10_000, form=form).value for form in ("safe", "paper")]
+    >>> round(forms[0], 1), round(forms[1], 2)
     (151.5, 2.25)
     """
     n, T = check_count(n_samples, "n_samples"), check_count(n_rounds, "n_rounds")
@@ -55,10 +56,10 @@ def margin_regret(
 def margin_objective(
     dual_sums: Any, potentials: Any, n_samples: int, C: float = 1.0, *, form: str = "safe"
 ) -> Bound:
-    r"""The game's objective from the heights of the peaks played (Theorem 4.1, alternate form),
-    with certainty.
+    r"""Bound the game's objective by the heights of its peaks (Theorem 4.1), with certainty.
 
-    .. math:: \max_\alpha F(\alpha, \bar\lambda) \le \overline{1^\top \alpha_t} - \bar v / 2 + 3 G D / (2 \sqrt T)
+    .. math:: \max_\alpha F(\alpha, \bar\lambda)
+        \le \overline{1^\top \alpha_t} - \bar v / 2 + 3 G D / (2 \sqrt T)
 
     ``dual_sums`` 1ᵀα_t and ``potentials`` v_t of each round. The printed form, ρ + …, with ρ the
     smallest potential, has neither the sign nor the scale of this.
@@ -98,8 +99,7 @@ def margin_objective(
 
 
 def competitive_ratio(gap: float, best_margin: float) -> float:
-    """A lower bound of margin / best margin, 1 − gap · M*² (Corollary 4.2), where M* is the best
-    margin.
+    """Lower bound 1 − gap · M*² of margin / best margin M* (Corollary 4.2).
 
     The printed 1 − gap is this for M* = 1, and is true whenever M* <= 1.
 
@@ -203,7 +203,7 @@ def potential_deviation(
     delta: float = 0.05,
     form: str = "safe",
 ) -> Bound:
-    r"""The largest |v(ω)/n² − v_ideal(ω)| over ‖ω‖ <= R_ω, for unweighted labels (Theorem 4.4).
+    r"""Bound |v(ω)/n² − v_ideal(ω)| over ‖ω‖ <= R_ω, for unweighted labels (Theorem 4.4).
 
     The smallest ε for which the theorem's probability is at most δ:
 
@@ -230,7 +230,8 @@ def potential_deviation(
 
     Examples
     --------
-    >>> potential_deviation(10**5, 2, 3.0, 1.0).value < potential_deviation(10**4, 2, 3.0, 1.0).value
+    >>> few, many = (potential_deviation(n, 2, 3.0, 1.0).value for n in (10**4, 10**5))
+    >>> many < few
     True
     """
     n, d = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")

@@ -1,5 +1,4 @@
-"""How far random features are from their operator-valued kernel (Brault, Heinonen, d'Alché-Buc
-2016, Theorem 10).
+"""Errors of random features of operator-valued kernels (Brault et al. 2016, Theorem 10).
 
 The theorem is a diagnostic: at practical numbers of frequencies it promises little.
 """
@@ -16,7 +15,7 @@ from .bound import Bound
 
 @dataclass(frozen=True)
 class ApproximationConstants:
-    """What Theorem 10 asks of a kernel K(δ) = E cos(ω·δ) A(ω).
+    """Constants of Theorem 10 for a kernel K(δ) = E cos(ω·δ) A(ω).
 
     Parameters
     ----------
@@ -63,8 +62,7 @@ def log_failure_probability(
     *,
     form: str = "safe",
 ) -> float:
-    """Return the log of the bound on P(sup ‖K̃ − K‖ >= error) over points in a set of this
-    diameter.
+    """Return the log of the bound on P(sup ‖K̃ − K‖ >= error) on a set of this diameter.
 
     Above 0 the bound is empty.  ``form="safe"`` differs from the printed theorem in two constants:
 
@@ -89,7 +87,8 @@ def log_failure_probability(
     Examples
     --------
     >>> constants = ApproximationConstants(2, 1, variance=0.5, slope=1.4, orlicz=1.4, sup_norm=1.0)
-    >>> log_failure_probability(constants, 10**6, 0.1, 2.0) < log_failure_probability(constants, 10**5, 0.1, 2.0)
+    >>> few, many = (log_failure_probability(constants, n, 0.1, 2.0) for n in (10**5, 10**6))
+    >>> many < few
     True
     """
     check_choice(form, "form", ("safe", "paper"))
@@ -166,7 +165,10 @@ def operator_uniform(
         form == "paper"
         and error < operator_uniform(constants, n_components, diameter, confidence=confidence).value
     ):
-        reason = "below what can be proved: the printed ū and the printed case split are too small; use form='safe'"
+        reason = (
+            "below what can be proved: the printed ū and the printed case split are too small; use "
+            "form='safe'"
+        )
         return Bound(error, 0.0, error, confidence, form, False, reason)
     return Bound(error, 0.0, error, confidence, form, True, reason)
 

@@ -1,6 +1,4 @@
-"""Guarantees on a risk: means of bounded losses on rows that the predictor has not seen, and of
-randomized predictors.
-"""
+"""Guarantees on a risk: means of bounded losses on held-out rows, and randomized predictors."""
 
 from typing import Any
 
@@ -14,7 +12,7 @@ from .bound import Bound
 
 
 def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Bound:
-    """The largest error rate that still makes so few errors with probability δ.
+    """Largest error rate that gives at most this many errors with probability δ.
 
     Exact (Clopper and Pearson 1934): no inequality between the count and the bound.
 
@@ -47,7 +45,7 @@ def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Boun
 
 
 def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.05) -> Bound:
-    """The mean of bounded losses (Maurer and Pontil 2009, Theorem 4): small variance, small bound.
+    """Bound the mean of bounded losses by their variance (Maurer and Pontil 2009, Theorem 4).
 
     With V the variance of the n losses, divided by n − 1, and M the largest loss, it adds
     √(2 V ln(2/δ) / n) + 7 M ln(2/δ) / (3 (n − 1)) to their mean.
@@ -87,8 +85,9 @@ def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.0
 def pac_bayes_kl(
     empirical: float, divergence: float, n_samples: int, *, delta: float = 0.05, n_tried: int = 1
 ) -> Bound:
-    """The risk R of a randomized predictor: kl(R̂ ‖ R) <= (KL(Q ‖ P) + ln(2 √n / δ)) / n (Maurer
-    2004), solved for R.
+    """Bound the risk R of a randomized predictor (Maurer 2004).
+
+    It solves kl(R̂ ‖ R) <= (KL(Q ‖ P) + ln(2 √n / δ)) / n for R.
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ def pac_bayes_kl(
 
 
 def pac_bayes_budget(divergence: Any, n_samples: int, delta: float, n_tried: int = 1) -> Any:
-    """What kl(R̂ ‖ R) is at most: (KL(Q ‖ P) + ln(2 n_tried √n / δ)) / n."""
+    """Return the bound on kl(R̂ ‖ R), (KL(Q ‖ P) + ln(2 n_tried √n / δ)) / n."""
     return (divergence + np.log(2 * np.sqrt(n_samples) * n_tried / delta)) / n_samples
 
 

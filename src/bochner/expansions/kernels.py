@@ -76,7 +76,8 @@ class KernelExpansion:
     --------
     >>> import numpy as np
     >>> from bochner import Gaussian
-    >>> bump = KernelExpansion(Gaussian(gamma=0.5), np.zeros((1, 1)), np.array([[2.0]]), np.zeros((1, 1)), np.array([1.0]))
+    >>> zero = np.zeros((1, 1))
+    >>> bump = KernelExpansion(Gaussian(0.5), zero, zero + 2, slopes=zero, intercept=np.ones(1))
     >>> bump.evaluate(np.array([[0.0], [2.0]]))[:, 0].round(3)
     array([3.   , 1.271])
     """
@@ -153,7 +154,7 @@ class KernelExpansion:
         """Split f(X) into a constant, main effects, pairs (``max_order`` 2) and the rest.
 
         The kernel must be a product over columns: the prior must define ``column_factor``. The
-        product of Anova is expanded over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j.
+        product of Anova expands over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j.
         Other factors have no constant part: they are split into their mean over at most 500 points
         and the deviation from it. ``centered`` splits those of Anova in the same way. Every effect
         then has mean zero over each of its columns, as in an analysis of variance, so that an
@@ -192,7 +193,7 @@ class KernelExpansion:
         return gram @ self.coefficients + X @ self.slopes + self.intercept
 
     def _split_factors(self, centered):
-        """Return factors as constant_ji + deviation: constants (n_features, n_points), a function."""
+        """Return the constants of all factors, (n_features, n_points), and their deviations."""
         points = self.points.astype(np.float64)
         n_points, d = points.shape
 
@@ -220,7 +221,7 @@ class KernelExpansion:
         return np.ascontiguousarray(as_dense(rows), dtype=self.coefficients.dtype)
 
     def _dense_blocks(self, rows, n_matrices=1):
-        """Yield spans of rows and these rows in float64, ``n_matrices`` kernel matrices at a time."""
+        """Yield spans of rows and these rows in float64, for ``n_matrices`` kernel matrices."""
         size = max(1, _BLOCK_BYTES // (8 * n_matrices * max(len(self), 1)))
         for start in range(0, len(rows), size):
             span = slice(start, min(start + size, len(rows)))

@@ -273,7 +273,8 @@ class ExpansionStack:
         if not self.frequencies.shape[:2] == self.phases.shape == self.amplitudes.shape[1:]:
             raise ValueError(
                 f"Got phases of shape {self.phases.shape} and amplitudes of shape "
-                f"{self.amplitudes.shape}; frequencies of shape {self.frequencies.shape} need {self.frequencies.shape[:2]} "
+                f"{self.amplitudes.shape}; frequencies of shape {self.frequencies.shape} need "
+                f"{self.frequencies.shape[:2]} "
                 "of each."
             )
 
@@ -299,7 +300,7 @@ class ExpansionStack:
         )
 
     def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """Return (n_samples, n_outputs · n_expansions) values, ordered by output, block by block."""
+        """Return the values, (n_samples, n_outputs · n_expansions), ordered by output."""
         rows = as_rows(X)
         n_features, n_columns = self.frequencies.shape[2], len(self.amplitudes) * len(self)
         if rows.n_features != n_features:

@@ -1,4 +1,4 @@
-"""``to_onnx``: a fitted estimator as an ONNX model."""
+"""Conversion of fitted estimators to ONNX models."""
 
 from __future__ import annotations
 
@@ -48,19 +48,20 @@ def to_onnx(
     Parameters
     ----------
     estimator : a fitted estimator or pipeline
-        What is converted.
+        The estimator to convert.
     path : str or path, default None
-        Where the model is written as well, whole or not at all.
+        File to which the model is written, completely or not at all.
     X : array or frame, default None
-        Rows to try the graph on; the first hundred are used. The graph has one input ``X`` of
-        numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one
-        input for each column by its name, texts as strings and missing ones as "missing".
+        Rows on which the graph is compared with the model; the first hundred are used. The graph
+        has one input ``X`` of numbers, dates in days. If a frame holds texts, or a
+        ColumnTransformer is the first step, it has one input per column, by name: texts are
+        strings, missing texts "missing".
     dtype : numpy.float32 or numpy.float64, default numpy.float32
-        Of inputs and outputs.
+        Type of inputs and outputs.
     tolerance : float, default None
-        Differences to the model that are let through, relative to the largest number of an output:
-        by default 1e-5 for float32, 1e-10 for float64, 1e-3 for kernel machines whose coefficients
-        are float32 (of many rows), because these round themselves.
+        Accepted difference from the model, relative to the largest number of an output. None is
+        1e-5 for float32, 1e-10 for float64, and 1e-3 for kernel machines with float32 coefficients
+        (of many rows), which have larger rounding errors themselves.
 
     Returns
     -------
@@ -73,7 +74,8 @@ def to_onnx(
     >>> from sklearn.preprocessing import StandardScaler
     >>> from bochner import FourierBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=10, random_state=0)).fit(X, y)
+    >>> booster = FourierBoostingClassifier(n_rounds=10, random_state=0)
+    >>> model = make_pipeline(StandardScaler(), booster).fit(X, y)
     >>> [output.name for output in to_onnx(model, X=X).graph.output]
     ['label', 'probabilities']
     """
@@ -100,7 +102,7 @@ def to_onnx(
 
 
 def _check_steps(estimator):
-    """Refuse types that skl2onnx has no converter for, by name."""
+    """Raise an error for types that skl2onnx has no converter for."""
     from skl2onnx._supported_operators import sklearn_operator_name_map
 
     if isinstance(estimator, Pipeline):
@@ -123,8 +125,7 @@ def _check_steps(estimator):
 
 def _output_names(estimator):
     if is_classifier(estimator):
-        # A method that is there only for some parameters is how scikit-learn says whether there are
-        # probabilities.
+        # For some parameters scikit-learn's classifiers have no method predict_proba.
         return ["label", "probabilities" if hasattr(estimator, "predict_proba") else "scores"]
     if is_regressor(estimator):
         return ["prediction"]
@@ -132,8 +133,7 @@ def _output_names(estimator):
         return ["features"]
     raise NotExportable(
         f"{type(estimator).__name__} is neither a classifier nor a regressor nor a transformer, so "
-        "its outputs have no names here. "
-        "Write skl2onnx.to_onnx(...) instead."
+        "its outputs have no names. Write skl2onnx.to_onnx(...) instead."
     )
 
 
@@ -142,7 +142,7 @@ def _converted(estimator, trial, names):
     from onnx import checker, helper
 
     last = last_step(estimator)
-    # LinearSVC is the one classifier that skl2onnx has no ZipMap for, and no option against it.
+    # skl2onnx has no option "zipmap" for LinearSVC.
     options = {} if isinstance(last, LinearSVC) else {"zipmap": False}
     try:
         model = skl2onnx.convert_sklearn(
@@ -156,7 +156,7 @@ def _converted(estimator, trial, names):
         )
     except NotExportable:
         raise
-    except Exception as error:  # of skl2onnx, which says in many ways that it cannot
+    except Exception as error:  # skl2onnx raises errors of many types
         reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
         raise NotExportable(f"{name_of(estimator)} cannot be exported to ONNX: {reason}") from error
     if names[-1] == "scores" and len(estimator.classes_) == 2:
@@ -168,9 +168,7 @@ def _converted(estimator, trial, names):
 
 
 def _keep_one_column(model, column):
-    """Scores of two classes, which some converters give as (−s, s) and that of SVC as (s, −s), as
-    the decision function s alone.
-    """
+    """Keep the decision function s of the scores (−s, s), or (s, −s) for SVC."""
     from onnx import TensorProto, helper, numpy_helper
 
     for node in model.graph.node:

@@ -129,7 +129,7 @@ class Graph:
     def _input(self, k):
         return self.cast(Tensor(self, self.inputs[k].full_name), self.dtype)
 
-    def node(self, operation: str, *inputs: Any, domain: str = "", **attributes: Any) -> Tensor:
+    def node(self, operation: str, *inputs: Any, domain: str = "", **attributes: Any) -> Any:
         """Add a node for an operation on tensors, arrays and numbers."""
         names = [
             value.name if isinstance(value, Tensor) else self.constant(value) for value in inputs
@@ -178,7 +178,7 @@ class Graph:
         """Concatenate the columns of several tensors."""
         return parts[0] if len(parts) == 1 else self.node("Concat", *parts, axis=1)
 
-    def between(self, value: Any, lowest: Any, highest: Any) -> Tensor:
+    def between(self, value: Any, lowest: Any, highest: Any) -> Any:
         """Return min(max(value, lowest), highest)."""
         return self.node("Min", self.node("Max", value, lowest), highest)
 

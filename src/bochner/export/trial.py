@@ -1,4 +1,4 @@
-"""A graph is run on rows of the user, and must say what the model says."""
+"""Comparison of a graph with its model on rows of the user."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from .registration import kernel_expansions
 
 _N_ROWS = 100
 _TOLERANCES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
-# Of models whose own sums, of coefficients that cancel, are float32: the graph may be the more
-# precise of the two.
-_OF_SINGLE_SUMS = 1e-3
+# For models that sum float32 coefficients which cancel: the graph may be more precise.
+_FLOAT32_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Rows for a model, and the same numbers as inputs of its graph."""
+    """Rows for a model, and the same rows as inputs of its graph."""
 
     estimator: Any
     rows: Any
@@ -64,7 +63,7 @@ class Trial:
         return cls(estimator, frame(rounded), inputs, dtype)
 
     def initial_types(self) -> list[tuple[str, Any]]:
-        """Names and types of the inputs, as skl2onnx wants them."""
+        """Return names and types of the inputs for skl2onnx."""
         from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
 
         floats = FloatTensorType if self.dtype == np.float32 else DoubleTensorType
@@ -97,48 +96,50 @@ class Trial:
         expected = self._expected()
         try:
             options = onnxruntime.SessionOptions()
-            options.log_severity_level = 4  # what matters is raised
+            options.log_severity_level = 4  # errors are raised
             session = onnxruntime.InferenceSession(
                 model.SerializeToString(), options, providers=["CPUExecutionProvider"]
             )
-            said = session.run(None, self.inputs)
-        except Exception as error:  # of onnxruntime: whatever it cannot run is no model for anyone
+            outputs = session.run(None, self.inputs)
+        except Exception as error:  # onnxruntime raises errors of many types
             raise ValueError(
                 f"onnxruntime cannot run the graph of {name_of(self.estimator)}: {error}"
             ) from error
         limit = self._tolerance() if tolerance is None else tolerance
         names = [output.name for output in model.graph.output]
-        if said[-1].size != expected[-1].size:
+        if outputs[-1].size != expected[-1].size:
             self._refuse(
-                f"{names[-1]} have the shape {said[-1].shape} instead of {expected[-1].shape}"
+                f"{names[-1]} have the shape {outputs[-1].shape} instead of {expected[-1].shape}"
             )
-        difference = _difference(said[-1], expected[-1])
+        difference = _difference(outputs[-1], expected[-1])
         if not difference <= limit:
             self._refuse(
-                f"{names[-1]} differ by {difference:.1e} of the largest, and {limit:.0e} is let "
-                "through"
+                f"{names[-1]} differ by {difference:.1e} of the largest, and {limit:.0e} is "
+                "accepted"
             )
         if names[0] == "label":
-            wrong = (said[0] != expected[0]) & ~_tied(expected[1], limit)
+            wrong = (outputs[0] != expected[0]) & ~_tied(expected[1], limit)
             if np.any(wrong):
                 self._refuse(f"{np.sum(wrong)} of {len(wrong)} labels differ")
 
     def _expected(self):
-        """What the model says, in the order of the outputs."""
+        """Return the results of the model, in the order of the outputs."""
         estimator = self.estimator
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names of columns that an array does not have
+            warnings.simplefilter("ignore")  # arrays have no names of columns
             if is_classifier(estimator):
-                has_chances = hasattr(estimator, "predict_proba")
-                sure = estimator.predict_proba if has_chances else estimator.decision_function
-                return [estimator.predict(self.rows), np.asarray(sure(self.rows))]
-            answer = estimator.predict if is_regressor(estimator) else estimator.transform
-            return [np.asarray(as_dense(answer(self.rows)))]
+                has_probabilities = hasattr(estimator, "predict_proba")
+                scores = (
+                    estimator.predict_proba if has_probabilities else estimator.decision_function
+                )
+                return [estimator.predict(self.rows), np.asarray(scores(self.rows))]
+            method = estimator.predict if is_regressor(estimator) else estimator.transform
+            return [np.asarray(as_dense(method(self.rows)))]
 
     def _tolerance(self):
         expansions = kernel_expansions(last_step(self.estimator))
         single = any(f.coefficients.dtype == np.float32 for f in expansions)
-        return _OF_SINGLE_SUMS if single else _TOLERANCES[self.dtype]
+        return _FLOAT32_TOLERANCE if single else _TOLERANCES[self.dtype]
 
     def _refuse(self, how):
         other = " Write dtype=np.float64, or" if self.dtype == np.float32 else " Write"
@@ -150,24 +151,24 @@ class Trial:
 
 
 def first_step(estimator: Any) -> Any:
-    """The first step of a pipeline, or the estimator itself."""
+    """Return the first step of a pipeline, or the estimator itself."""
     return first_step(estimator.steps[0][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def last_step(estimator: Any) -> Any:
-    """The last step of a pipeline, or the estimator itself."""
+    """Return the last step of a pipeline, or the estimator itself."""
     return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def name_of(estimator: Any) -> str:
-    """Its type, of a pipeline those of its steps."""
+    """Return the name of the type, for a pipeline with those of its steps."""
     if isinstance(estimator, Pipeline):
         return f"Pipeline({', '.join(name_of(step) for _, step in estimator.steps)})"
     return estimator if isinstance(estimator, str) else type(estimator).__name__
 
 
 def _difference(found, wanted):
-    """The largest difference, relative to the largest number; infinite where missing values differ."""
+    """Return the largest difference relative to the largest number; inf if NaNs differ."""
     if not np.array_equal(np.isnan(found).ravel(), np.isnan(wanted).ravel()):
         return np.inf
     if wanted.size == 0:
@@ -180,7 +181,7 @@ def _difference(found, wanted):
 
 
 def _tied(scores, limit):
-    """Rows whose two best classes are as good as equal: rounding may decide between them."""
+    """Return a mask of rows whose two best classes are equal up to rounding."""
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
     best = np.sort(scores, axis=1)[:, -2:]

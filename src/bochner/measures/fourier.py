@@ -1,4 +1,4 @@
-"""A kernel is a non-negative measure over frequencies: finite sets of weighted atoms."""
+"""Measures over frequencies, which are kernels: finite sets of weighted atoms."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -211,8 +211,8 @@ class FourierMeasure(AtomicMeasure):
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
         """Return √w_j cos(ω_j·x), then √w_j sin(ω_j·x), (n_samples, 2 n_atoms).
 
-        Their inner products are exactly ``kernel``. X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the
-        result.
+        Their inner products are exactly ``kernel``. X may be dense, CSR, a memory map or a Dask
+        array; ``out`` (also a memory map) receives the result.
         """
         rows = as_rows(X)
         if rows.n_features != self.n_features:

@@ -278,7 +278,8 @@ class HarmonicMeasure(AtomicMeasure):
             degree, position = self.indices[np.argmax(self.indices[:, 1] >= last)]
             raise ValueError(
                 f"Atom (degree {degree}, position {position}) does not exist on the sphere in "
-                f"{n_features} dimensions: degree {degree} has {harmonic_count(n_features, int(degree))} harmonics."
+                f"{n_features} dimensions: degree {degree} has "
+                f"{harmonic_count(n_features, int(degree))} harmonics."
             )
         return rows.map(self.block(n_features), self.n_columns, out=out)
 
@@ -294,7 +295,7 @@ class HarmonicMeasure(AtomicMeasure):
         return Block(_features_block, self.indices, self.weights, row_bytes=row_bytes)
 
     def merged(self) -> Self:
-        """Return the same kernel on fewer atoms: equal harmonics are joined, zero weights dropped."""
+        """Return the same kernel with equal harmonics joined and zero weights dropped."""
         return self._merged_by(self.indices)
 
     def onnx(self, X: Any, n_features: int) -> Any:
@@ -344,7 +345,8 @@ def _features_block(indices, weights, X, out=None):
 def arc_cosine_kernel(X: Any, Z: Any = None) -> np.ndarray:
     """Return (1/π) ‖x‖ ‖z‖ (sin θ + (π − θ) cos θ), θ the angle between x and z.
 
-    This is the arc-cosine kernel of degree 1 (Cho & Saul 2009). A fixed rotation-invariant kernel, the baseline for learned ones on the sphere.
+    This is the arc-cosine kernel of degree 1 (Cho & Saul 2009), a fixed rotation-invariant kernel
+    and a baseline for learned ones on the sphere.
 
     Parameters
     ----------

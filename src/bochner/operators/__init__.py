@@ -1,6 +1,4 @@
-"""Operator-valued kernels: K(x, z) is a matrix, and functions have several outputs that go
-together.
-"""
+"""Operator-valued kernels: K(x, z) is a matrix, and functions have several related outputs."""
 
 from ..data.targets import simplex_code
 from .approximation import (

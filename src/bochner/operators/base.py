@@ -137,7 +137,7 @@ class OperatorKernel(NestedDefaults, ABC):
     # --- optional methods -------------------------------------------------------------------------
 
     def onnx(self, X: Any, points: Any, coefficients: np.ndarray) -> Any:
-        """Return Σ_j K(x, points_j) coefficients_j as a tensor of the ONNX graph of the tensor X."""
+        """Return Σ_j K(x, points_j) coefficients_j as a tensor of the ONNX graph of X."""
         prior, points = self.checked_prior(), as_dense(points)
         if not isinstance(prior, FourierMeasure):
             return self._onnx(prior, X, points, coefficients)

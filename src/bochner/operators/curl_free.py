@@ -4,17 +4,17 @@ from .vector_field import VectorFieldKernel
 
 
 class CurlFree(VectorFieldKernel):
-    """K = −∇∇ᵀ k: every function it spans is the gradient of a potential (Brault et al. 2016,
-    Example 2: B(ω) = ω).
+    """K = −∇∇ᵀ k: every function it spans is the gradient of a potential.
 
-    For the Gaussian kernel k of length σ, K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
+    B(ω) = ω (Brault et al. 2016, Example 2). For the Gaussian kernel k of length σ,
+    K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
 
     Parameters
     ----------
     prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
         The kernel k.
     coordinates : list of int, default None
-        The columns that are coordinates of space, where others (time, say) are not; None: all.
+        The columns that are coordinates of space, unlike others such as time; None is all.
 
     Examples
     --------
@@ -24,5 +24,5 @@ class CurlFree(VectorFieldKernel):
     """
 
     def share(self) -> float:
-        """1: nothing but gradients."""
+        """Return 1: gradients only."""
         return 1.0

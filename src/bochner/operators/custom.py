@@ -59,8 +59,9 @@ class CustomKernel(OperatorKernel):
     --------
     >>> import numpy as np
     >>> from bochner import CurlFree, Gaussian
-    >>> gradients = CustomKernel(Gaussian(gamma=0.5), factor=lambda frequencies: frequencies[:, :, None])
-    >>> mine, ours = (k.sample(50, 2, np.random.default_rng(0)) for k in (gradients, CurlFree(Gaussian(gamma=0.5))))
+    >>> prior = Gaussian(gamma=0.5)
+    >>> gradients = CustomKernel(prior, factor=lambda frequencies: frequencies[:, :, None])
+    >>> mine, ours = (kernel.sample(50, 2, 0) for kernel in (gradients, CurlFree(prior)))
     >>> X = np.random.default_rng(1).normal(size=(5, 2))
     >>> bool(np.all(mine.kernel(X) == ours.kernel(X)))
     True
@@ -96,7 +97,7 @@ class CustomKernel(OperatorKernel):
             opposite = self._called("operator", -frequencies)
             _check_even_and_symmetric(operators, opposite, "A(ω)", "operator")
             return matrix_roots(operators, "operator")
-        prior = self.checked_prior()
+        prior: Any = self.checked_prior()
         if not hasattr(prior, "log_density"):
             raise TypeError(
                 "A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a "
@@ -203,7 +204,8 @@ def _check_even_and_symmetric(values, opposite, symbol, name):
         if gap > _EVEN * largest:
             other_side = symbol.replace("(", "(−") if word == "even" else f"{symbol}ᵀ"
             raise ValueError(
-                f"{symbol} must be {word}, {symbol} = {other_side}, but that of {name} differs by {gap:.3g}. "
+                f"{symbol} must be {word}, {symbol} = {other_side}, but that of {name} differs by "
+                f"{gap:.3g}. "
                 f"CustomKernel supports only real, even and symmetric {symbol}; if the gap is an "
                 "error, return the mean of both sides."
             )

@@ -59,7 +59,8 @@ class Decomposable(OperatorKernel):
             check_choice(self.output_matrix, "output_matrix", _WORDS)
             raise ValueError(
                 f"output_matrix={self.output_matrix!r} needs training outputs, and there are none. "
-                "Use the kernel inside OperatorRidge, or write a matrix, e.g. output_matrix=np.cov(y.T)."
+                "Use the kernel inside OperatorRidge, or write a matrix, e.g. "
+                "output_matrix=np.cov(y.T)."
             )
         return check_output_matrix(self.output_matrix)
 
@@ -83,7 +84,8 @@ class Decomposable(OperatorKernel):
         elif spectrum is None:
             raise ValueError(
                 "output_matrix='learned' needs the Gram matrix of the features: there are too many "
-                "of them, or the solver is StochasticGradient. Lower n_components, or write output_matrix='covariance'."
+                "of them, or the solver is StochasticGradient. Lower n_components, or write "
+                "output_matrix='covariance'."
             )
         else:
             matrix = learned_output_matrix(*spectrum)[0]

@@ -4,19 +4,18 @@ from .vector_field import VectorFieldKernel
 
 
 class DivergenceFree(VectorFieldKernel):
-    """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero, like the flow of an
-    incompressible fluid.
+    """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero.
 
-    A(ω) = ‖ω‖² I − ωωᵀ (the paper's Example 3 prints (I − ωωᵀ) ‖ω‖² on the way, which is not
-    positive). For the Gaussian kernel k of length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² −
-    ‖δ‖²/σ⁴) I) k(δ).
+    An example is the flow of an incompressible fluid. A(ω) = ‖ω‖² I − ωωᵀ (an equation of the
+    paper's Example 3 has (I − ωωᵀ) ‖ω‖², which is not positive). For the Gaussian kernel k of
+    length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
 
     Parameters
     ----------
     prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
         The kernel k.
     coordinates : list of int, default None
-        The columns that are coordinates of space, where others (time, say) are not; None: all.
+        The columns that are coordinates of space, unlike others such as time; None is all.
 
     Examples
     --------
@@ -26,5 +25,5 @@ class DivergenceFree(VectorFieldKernel):
     """
 
     def share(self) -> float:
-        """0: nothing but rotations."""
+        """Return 0: rotations only."""
         return 0.0

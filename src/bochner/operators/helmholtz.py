@@ -8,8 +8,7 @@ from .vector_field import VectorFieldKernel
 
 @dataclass(eq=False, repr=False)
 class Helmholtz(VectorFieldKernel):
-    """``curl_share`` · curl-free + (1 − ``curl_share``) · divergence-free: any smooth field, and
-    its two parts.
+    """Mixture of the curl-free and the divergence-free kernel: any smooth field.
 
     A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz
     decomposition), see ``OperatorRidge.curl_free_part``.
@@ -21,7 +20,7 @@ class Helmholtz(VectorFieldKernel):
     curl_share : float, default 0.5
         Share of the curl-free part, from 0 to 1.
     coordinates : list of int, default None
-        The columns that are coordinates of space, where others (time, say) are not; None: all.
+        The columns that are coordinates of space, unlike others such as time; None is all.
 
     Examples
     --------
@@ -33,7 +32,7 @@ class Helmholtz(VectorFieldKernel):
     curl_share: float = 0.5
 
     def share(self) -> float:
-        """The share of the curl-free part, checked."""
+        """Return the share of the curl-free part after a check."""
         share = self.curl_share
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
             raise ValueError(

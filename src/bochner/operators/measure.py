@@ -11,7 +11,7 @@ from ..data.checks import check_gram_inputs
 from ..measures.fourier import AtomicMeasure, FourierMeasure, canonical_frequencies, concatenate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OperatorMeasure(AtomicMeasure):
     """K(x, z) = Σ_j w_j cos(ω_j·(x − z)) B_j B_jᵀ, an operator-valued kernel as a finite measure.
 
@@ -70,40 +70,36 @@ class OperatorMeasure(AtomicMeasure):
 
     @property
     def shared(self) -> bool:
-        """Whether all atoms share one factor: the kernel is then decomposable."""
+        """True if all atoms share one factor: the kernel is then decomposable."""
         return len(self.factors) == 1
 
     @property
     def n_columns(self) -> int:
-        """Number of parameters of a linear model on ``features``: two for each atom and each column
-        of its factor.
-        """
+        """Number of columns of ``features``: two for each column of the factor of each atom."""
         return 2 * len(self) * self.rank
 
     def operators(self) -> np.ndarray:
-        """A_j = B_j B_jᵀ as (n_atoms or 1, n_outputs, n_outputs)."""
+        """Return A_j = B_j B_jᵀ, (n_atoms or 1, n_outputs, n_outputs)."""
         return self.factors @ self.factors.transpose(0, 2, 1)
 
     def take(self, indices: Any) -> Self:
-        """The measure of the chosen atoms, weights as they are."""
+        """Return the measure on the selected atoms, with their weights."""
         factors = self.factors if self.shared else self.factors[indices]
         return type(self)(self.scalar.take(indices), factors)
 
     def reweighted(self, weights: Any) -> Self:
-        """The same atoms with other weights."""
+        """Return the same atoms with other weights."""
         return replace(self, weights=weights)
 
     def merged(self) -> Self:
-        """The same kernel on fewer atoms: equal matrices on equal frequencies or pairs ±ω are
-        joined, weight zero dropped.
-        """
+        """Return the same kernel with equal atoms joined and zero weights dropped."""
         keys = canonical_frequencies(self.scalar.frequencies)
         if not self.shared:
             keys = np.column_stack([keys, self.operators().reshape(len(self), -1) + 0.0])
         return self._merged_by(keys)
 
     def _joined(self, others: Sequence[Self]) -> Self:
-        """One shared factor stays one; factors of lower rank get columns of zeros."""
+        """Keep one shared factor; pad factors of lower rank with columns of zeros."""
         measures = (self, *others)
         if len({m.n_outputs for m in measures}) > 1:
             raise ValueError(
@@ -122,27 +118,25 @@ class OperatorMeasure(AtomicMeasure):
         return type(self)(scalar, np.concatenate(each))
 
     def features(self, X: Any) -> np.ndarray:
-        """Ψ(x) as (n_samples, n_outputs, n_columns): Ψ(x) Ψ(z)ᵀ = K(x, z), columns ordered as
-        (cos/sin, atom, factor column).
+        """Return Ψ(x), (n_samples, n_outputs, n_columns), with Ψ(x) Ψ(z)ᵀ = K(x, z).
 
-        It is p · p' times larger than the scalar features: fits never build it beyond a block of
-        rows.
+        Columns are ordered as (cos/sin, atom, factor column). Ψ is p · p' times larger than the
+        scalar features: fits compute it for a block of rows at a time.
         """
         return self.spread(self.scalar.features(X))
 
     def spread(self, waves: np.ndarray) -> np.ndarray:
-        """Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
+        """Return Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
         pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
         return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(
             len(waves), self.n_outputs, self.n_columns
         )
 
     def expand(self, parameters: np.ndarray) -> np.ndarray:
-        """Parameters θ (n_columns,) as coefficients of the *scalar* features, (2 n_atoms,
-        n_outputs): row (·, j) is B_j θ_j.
+        """Return coefficients of the scalar features, (2 n_atoms, n_outputs), for parameters θ.
 
-        The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``: evaluating any operator-valued model
-        is one matrix product.
+        Row (·, j) is B_j θ_j. The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``, one matrix
+        product.
         """
         theta = np.reshape(parameters, (2, len(self), self.rank))
         if self.shared:
@@ -150,14 +144,14 @@ class OperatorMeasure(AtomicMeasure):
         return np.einsum("ajr,jpr->ajp", theta, self.factors).reshape(2 * len(self), self.n_outputs)
 
     def contract(self, coefficients: np.ndarray) -> np.ndarray:
-        """The transpose of ``expand``: (2 n_atoms, n_outputs) to (n_columns,)."""
+        """Apply the transpose of ``expand``, (2 n_atoms, n_outputs) to (n_columns,)."""
         stacked = np.reshape(coefficients, (2, len(self), self.n_outputs))
         if self.shared:
             return (stacked @ self.factors[0]).ravel()
         return np.einsum("ajp,jpr->ajr", stacked, self.factors).ravel()
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs, n_outputs)."""
+        """Return K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs, n_outputs)."""
         X, Z = check_gram_inputs(X, Z)
         if self.shared:
             return self.scalar.kernel(X, Z)[:, :, None, None] * self.operators()[0]

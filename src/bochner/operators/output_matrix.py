@@ -1,4 +1,4 @@
-"""The matrix of a decomposable kernel: checks, factors, and three ways to get one."""
+"""Output matrices of decomposable kernels: checks, factors, graphs, covariances, likelihood."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .._checks import check_positive
 
 
 def check_output_matrix(matrix: Any) -> np.ndarray:
-    """A symmetric positive semi-definite matrix of finite numbers, in float64."""
+    """Validate a symmetric positive semi-definite matrix, and return it in float64."""
     try:
         array = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
@@ -40,17 +40,14 @@ def check_output_matrix(matrix: Any) -> np.ndarray:
 
 
 def matrix_factor(matrix: np.ndarray) -> np.ndarray:
-    """B with B Bᵀ = A, (n_outputs, rank), its columns orthogonal; eigenvalues below 1e-12 of the
-    largest are dropped.
-    """
+    """Return B with B Bᵀ = A, (n_outputs, rank); tiny eigenvalues are dropped."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-12 * values[-1]
     return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
-    """The output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖²: outputs joined by an edge
-    should be alike.
+    """Return the output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖².
 
     The result is the pseudo-inverse of the graph's Laplacian L (Evgeniou, Micchelli, Pontil 2005);
     it cannot express what all outputs of a connected part have in common.
@@ -96,9 +93,7 @@ def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
 
 
 def covariance_output_matrix(target_covariance: np.ndarray, ridge: float = 1e-3) -> np.ndarray:
-    """The covariance of the outputs, mixed with its own mean variance for safety, scaled to mean
-    variance 1.
-    """
+    """Return the covariance of the outputs, regularized and scaled to mean variance 1."""
     scale = np.trace(target_covariance) / len(target_covariance)
     if not scale > 0:
         return np.eye(len(target_covariance))
@@ -116,8 +111,7 @@ def learned_output_matrix(
     n_rounds: int = 100,
     tolerance: float = 1e-4,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output matrix A with the largest likelihood, and the log-likelihood after each
-    round.
+    """Return the output matrix A with the largest likelihood, and the log-likelihood per round.
 
     The model is Y = Φ W + noise. Rows of W come from N(0, A), and the noise has a variance σ² that
     is learned too. Both are found by expectation maximization, in the eigenbases of ΦᵀΦ = U diag(s)
@@ -184,9 +178,7 @@ def learned_output_matrix(
 
 
 def _log_likelihood(values, rotated, totals, noise, target_gram, n_samples):
-    """log N(Y; 0, ΦΦᵀ ⊗ A + σ² I); directions of the outputs that Φ does not reach have variance σ²
-    alone.
-    """
+    """Return log N(Y; 0, ΦΦᵀ ⊗ A + σ² I); outside the range of Φ the variance is σ²."""
     n_outputs = len(target_gram)
     reached = rotated**2 / values[:, None]  # squared outputs along the left singular vectors of Φ
     rest = max(np.trace(target_gram) - reached.sum(), 0.0)

@@ -34,7 +34,7 @@ def spectral_operators(
     n_features = frequencies.shape[1]
     if n_features > MOST_FEATURES:
         raise ValueError(
-            f"The spectrum of a signature is computed on a grid of up to {MOST_FEATURES} dimensions, "
+            f"Spectra of signatures are computed on grids of up to {MOST_FEATURES} dimensions, "
             f"got {n_features} features. Give factor=... or operator=..., a function of the "
             "frequencies."
         )
@@ -72,7 +72,8 @@ def signature_reach(signature: Callable, start: float, n_features: int) -> float
         reach *= 2
     raise ValueError(
         f"The signature is still {values.max() / largest:.1e} of K₀(0) at a distance of "
-        f"{reach:.3g}: it decays too slowly for a grid. Give factor=... or operator=..., a function of the frequencies."
+        f"{reach:.3g}: it decays too slowly for a grid. Give factor=... or operator=..., a "
+        "function of the frequencies."
     )
 
 

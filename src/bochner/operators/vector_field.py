@@ -32,8 +32,8 @@ class VectorFieldKernel(OperatorKernel):
     Examples
     --------
     >>> from bochner import CurlFree, Helmholtz
-    >>> issubclass(CurlFree, VectorFieldKernel), CurlFree().share(), Helmholtz(curl_share=0.3).share()
-    (True, 1.0, 0.3)
+    >>> CurlFree().share(), Helmholtz(curl_share=0.3).share()
+    (1.0, 0.3)
     """
 
     prior: Any = None
@@ -72,7 +72,8 @@ class VectorFieldKernel(OperatorKernel):
         if len(columns) < 2 and self.share() < 1:
             raise ValueError(
                 f"{type(self).__name__} needs a space of at least 2 dimensions, got "
-                f"{len(columns)}: on a line only constants have divergence zero. Write CurlFree or Decomposable."
+                f"{len(columns)}: on a line only constants have divergence zero. Write CurlFree "
+                "or Decomposable."
             )
         return columns
 

@@ -103,7 +103,7 @@ class SpectralPrior(BaseEstimator, ABC):
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
-        """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for the rows X."""
+        """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for rows X."""
         name = self._bandwidth_name()
         value = None if name is None else getattr(self, name)
         if name is None or not isinstance(value, str):
@@ -152,7 +152,7 @@ class SpectralPrior(BaseEstimator, ABC):
         return kernel.slopes(X, gram, pull)
 
     def _bandwidth_name(self) -> str | None:
-        """Return the name of the parameter that holds the bandwidth, None for a prior without one."""
+        """Return the name of the bandwidth parameter, None for a prior without one."""
         return getattr(self, "_bandwidth", None)
 
     def _bandwidths(self, n_features: int) -> np.ndarray:
@@ -197,7 +197,7 @@ class SpectralPrior(BaseEstimator, ABC):
     ) -> np.ndarray:
         """Return ∂/∂x Σ_i coefficients_i k(x, points_i), (n_samples, n_outputs, n_features).
 
-        ``side`` selects the derivative at a kink: from below (-1), from above (1) or their mean (0).
+        At a kink, ``side`` selects the derivative from below (-1), above (1) or their mean (0).
         """
         raise missing_method(self, "gradient", "The derivative of kernels")
 
@@ -340,7 +340,8 @@ class ProductPrior(SpectralPrior):
     ...         self.bandwidth = bandwidth
     ...
     ...     def _quantile(self, uniform):
-    ...         return np.where(uniform < 0.5, np.sqrt(2 * uniform) - 1, 1 - np.sqrt(2 - 2 * uniform))
+    ...         low, high = np.sqrt(2 * uniform) - 1, 1 - np.sqrt(2 - 2 * uniform)
+    ...         return np.where(uniform < 0.5, low, high)
     ...
     ...     def _factor(self, differences):
     ...         return np.sinc(differences / (2 * np.pi)) ** 2

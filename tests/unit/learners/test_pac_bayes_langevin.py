@@ -20,6 +20,8 @@ from bochner import (
 from bochner.data import as_rows
 from bochner.data.targets import as_target
 from bochner.learners.pac_bayes_langevin import Places, PseudoPosterior, langevin_gain
+
+
 def log_density(prior, frequencies):
     return prior.log_density(frequencies)
 
