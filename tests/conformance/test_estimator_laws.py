@@ -38,6 +38,7 @@ from bochner import (
     GBRFF1Classifier,
     GBRFF2Classifier,
     OperatorClassifier,
+    SpectralClassifier,
     SpectralFeatures,
     SpectralLogistic,
     SpectralRegressor,
@@ -55,8 +56,8 @@ def each(estimators, quick=KINDS):
 
 
 every_estimator = each(ESTIMATORS)
-# GBRFF2Classifier and SpectralLogistic share the code of these with them, and take less time.
-SLOWER = (GBRFF1Classifier, OperatorClassifier)
+# GBRFF2Classifier, SpectralLogistic and SpectralRegressor share code with these and are faster.
+SLOWER = (GBRFF1Classifier, OperatorClassifier, SpectralClassifier)
 FASTER = [one for one in KINDS if not isinstance(one, SLOWER)]
 FEW = (SpectralFeatures, SpectralRidge, SpectralLogistic, SpectralRegressor)
 every_default = each(DEFAULTS, [one for one in DEFAULTS if isinstance(one, FEW)])

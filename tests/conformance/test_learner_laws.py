@@ -103,7 +103,9 @@ def test_weights_of_any_size_count_and_wrong_ones_are_refused(name):
             learner.learn(start, X, y, np.random.default_rng(0), weights=wrong)
 
 
-@pytest.mark.parametrize("name", LEARNERS | SEARCHING)
+@pytest.mark.parametrize(
+    "name", long_except(LEARNERS | SEARCHING, "PacBayes", "OptimalAlignment", "PacBayesLangevin")
+)
 def test_a_fitted_learner_survives_a_pickle_and_a_seed_says_everything(name):
     learner = (LEARNERS | SEARCHING)[name]
     assert isinstance(learner, Learner)
