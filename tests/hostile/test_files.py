@@ -107,7 +107,7 @@ def huge_array(schema, parts):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (huge_array, "is not what it announces"),
+        (huge_array, "contradicts its header"),
         (estimator_of_others, r"objects of type sklearn\.svm\._classes\.SVC"),
         (shorter_array, "is damaged or not a model file"),
     ],

@@ -121,7 +121,7 @@ def zip_of(**members):
         (b"\x80\x04\x95 a pickle", "damaged or not a model file"),
         (zip_of(readme_txt="hello"), "it contains a part named .readme.txt."),
         (zip_of(schema_json="{"), "damaged or not a model file"),
-        (zip_of(schema_json="[]"), "a node of its description is not one"),
+        (zip_of(schema_json="[]"), "a node of its description is invalid"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path, content, message):
@@ -322,4 +322,4 @@ def test_a_model_of_rows_is_no_model_of_a_table(tmp_path, capsys):
     model = OperatorRidge(n_components=4).fit(LINE, LINE)
     save(model, tmp_path / "model.skops")
     assert main(["report", str(tmp_path / "model.skops")]) == 2
-    assert "contains a OperatorRidge, which is not made by `bochner fit`" in capsys.readouterr().err
+    assert "contains a OperatorRidge, which `bochner fit` did not write" in capsys.readouterr().err
