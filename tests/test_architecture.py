@@ -132,20 +132,8 @@ KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
 # its functions.
 MAY_ASK = {
     "_estimator.py:score_in_memory": "scikit-learn's score needs predictions and y as arrays",
-    "expansions/kernels.py:_array": "kernel expansions need all rows in memory",
-    "learners/alignment.py:potential_and_gradient": "projections are kept between two passes",
-    "learners/descent/loop.py:_standardized": "a standardized copy is kept in memory only",
-    "learners/game/equilibrium.py:game_equilibrium": "the linear program needs all features",
-    "learners/game/harmonic_peaks.py:keeps_basis": "the basis is kept beside rows in memory",
-    "models/certified.py:fit": "rows on Dask are weighted instead of selected",
-    "models/kernel_machine.py:fit": "exact machines need all rows in memory",
-    "models/ridge/exact.py:fit": "exact ridges need all rows in memory",
-    "models/ridge/model.py:_fit_rows": "the dual solution needs all rows in memory",
-    "models/ridge/spectral.py:_start": "one row is transformed to count the features",
     "solvers/precision.py:tiles_seem_enough": "a sample of the rows is read before the pass",
     "tabular/base.py": "rows on Dask are sampled before they are prepared",
-    "tabular/preparation.py": "rows on Dask are prepared by their workers",
-    "tabular/reader.py": "tables on Dask are validated by partition",
 }
 MOST_EXCEPTIONS = 20
 
@@ -241,7 +229,6 @@ def public_estimators():
     return [one for one in classes if isinstance(one, type) and hasattr(one, "fit")]
 
 
-@pytest.mark.xfail(strict=False, reason="until the merge")
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
 def test_estimators_have_few_base_classes(estimator):
     """Itself, one base of its family and ``Estimator``; classifiers also have ``Classifier``."""
@@ -250,7 +237,6 @@ def test_estimators_have_few_base_classes(estimator):
 
 
 @pytest.mark.long
-@pytest.mark.xfail(strict=False, reason="until the merge")
 def test_fits_pass_through_few_files():
     tool = Path(__file__).resolve().parents[1] / "tools" / "edges.py"
     done = subprocess.run([sys.executable, tool], capture_output=True, text=True, check=True)

@@ -208,9 +208,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _check_parameters(self) -> Any:
         """Raise an error for parameters that cannot be used, before any data is read."""
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> TrainingData:
-        """Validate the data: labels with the weights of their classes, or values."""
-        rows = self._read_rows(X, reset=reset)
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        """Validate the data of ``fit``."""
+        return self._with_target(self._read_rows(X, reset=True), y, sample_weight)
+
+    def _with_target(self, rows: Rows, y: Any, sample_weight: Any) -> TrainingData:
+        """Validate y and the weights: labels with the weights of their classes, or values."""
         owner = type(self).__name__
         if is_classifier(self):
             class_weight = getattr(self, "class_weight", None)

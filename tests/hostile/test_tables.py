@@ -128,8 +128,7 @@ def test_objects_where_numbers_were_are_refused(prices, tmp_path):
     ran = run("predict", str(prices.file("price", "skops")), str(tmp_path / "table.jsonl"))
     assert ran.code == 2
     assert ran.error.strip() == (
-        "bochner: Column 'rooms' holds lists or objects; write one number or text in "
-        "each row."
+        "bochner: Column 'rooms' holds lists or objects; write one number or text in each row."
     )
 
 

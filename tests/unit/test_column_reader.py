@@ -244,7 +244,9 @@ def test_new_dates_may_be_written_in_another_way(fitted, form):
     pandas.testing.assert_frame_equal(found, expected)
     same = fitted == form or (fitted[:2], form[:2]) == ("%Y", "%Y")  # ISO has several forms
     assert len(notes) == (not same)
-    assert all("are dates written as" in note and formats_in_words((fitted,)) in note for note in notes)
+    assert all(
+        "are dates written as" in note and formats_in_words((fitted,)) in note for note in notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,7 +312,9 @@ def test_days_and_months_that_change_places_are_left_out_and_doubtful_ones_are_s
         "dates such as '.*' and '.*', so the order of day and month varies; write year-month-day",
         reader.left_out_["x"],
     )
-    with pytest.raises(TableError, match=r"Column 'x' holds dates such as .* order of day and month varies"):
+    with pytest.raises(
+        TableError, match=r"Column 'x' holds dates such as .* order of day and month varies"
+    ):
         ColumnReader({"x": "date"}).fit(pandas.DataFrame({"x": mixed}))
     early = TIMES.map(lambda time: time.replace(day=1 + time.day % 12))
     reader.fit(pandas.DataFrame({"x": early.dt.strftime("%m/%d/%Y")}))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from export_samples import assert_says_the_same
-from tabular_samples import QUICK
 from sklearn.datasets import load_iris
+from tabular_samples import QUICK
 
 from bochner import FourierBoostingRegressor, Laplace, OperatorRidgeClassifier, SpectralRegressor
 from bochner.export import to_onnx

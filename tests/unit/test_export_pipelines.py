@@ -7,7 +7,6 @@ import functools
 import numpy as np
 import pytest
 from export_samples import TOLERANCES, assert_close, assert_says_the_same, both_dtypes, run
-from tabular_samples import QUICK, regression, table
 from selection import long_except
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
@@ -38,6 +37,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, LinearSVC
+from tabular_samples import QUICK, regression, table
 
 from bochner import (
     CertifiedClassifier,

@@ -283,7 +283,8 @@ def test_a_file_that_changes_meanwhile_is_noticed(n_rows, tmp_path, monkeypatch)
 
     monkeypatch.setattr(streaming, "scratch", changed)
     with pytest.raises(
-        ValueError, match=f"had 1000 rows and now has {n_rows}: its file was changed while it was read"
+        ValueError,
+        match=f"had 1000 rows and now has {n_rows}: its file was changed while it was read",
     ):
         open_rows(path)
 

@@ -372,9 +372,7 @@ def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch, name):
     )
     content = (b'{"a": 1}\n{"b": "' if "json" in name else b"a,b\n1,2\n") + b"x" * 2**24
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    with pytest.raises(
-        TableError, match="has a line of more than 2 MiB"
-    ):
+    with pytest.raises(TableError, match="has a line of more than 2 MiB"):
         load_table(tmp_path / name)
     assert sum(n_read) < 2**22
 

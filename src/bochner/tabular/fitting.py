@@ -190,7 +190,7 @@ def grow_trees(
             n_held = None if split.leaves_one_out else split.n_held
             grown = cross_fitted_trees(split.data, n_held, rng)
         else:
-            trees = TreeMember.fitted(all_rows.in_memory(), int(rng.integers(2**31)))
+            trees = TreeMember.fitted(all_rows.gather(), int(rng.integers(2**31)))
             grown = Solved(trees, trees.evaluate(split.evaluation.Z))
         members.append(Candidate("trees", None, grown, time.perf_counter() - begun))
     return members

@@ -95,8 +95,8 @@ class PreparedData(TrainingData):
         The numbers of the rows in the table.
     """
 
-    observations: np.ndarray | None = None
     numbers: Any = None
+    observations: np.ndarray | None = None
 
     @classmethod
     def merged(
@@ -118,8 +118,8 @@ class PreparedData(TrainingData):
         else:
             rows, counts = np.argsort(groups, kind="stable"), weights / weights.mean()
             counts = counts[rows]
-        data = cls(LocalRows(Z[rows]), target.take(rows), counts, None, observations, rows)
-        return data, equal
+        merged = LocalRows(Z[rows]), target.take(rows), counts
+        return cls(*merged, numbers=rows, observations=observations), equal
 
     @property
     def Z(self) -> np.ndarray:
@@ -144,7 +144,7 @@ class PreparedData(TrainingData):
             for column in (self.weights, self.counts, self.observations, self.numbers)
         )
         rows, target = LocalRows(self.Z[numbers]), self.target.take(numbers)
-        return type(self)(rows, target, weights, counts, observations, own)
+        return type(self)(rows, target, weights, counts, own, observations=observations)
 
     def with_costs(self, costs: np.ndarray | None) -> Self:
         """Multiply the weights with the costs of the rows of the table."""
@@ -164,7 +164,7 @@ class PreparedData(TrainingData):
             weights[numbers] = 0.0
         return replace(self, weights=weights)
 
-    def in_memory(self) -> Self:
+    def gather(self) -> Self:
         """Return the rows that have a weight, in memory."""
         kept = np.flatnonzero(self.row_weights > 0)
         rows = LocalRows(self.rows.take(kept))

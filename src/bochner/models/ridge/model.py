@@ -152,7 +152,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         """
         several = len(self._check_parameters()) > 1
         first = not self.__sklearn_is_fitted__()
-        data = self._read(X, y, sample_weight, reset=first)
+        data = self._with_target(self._read_rows(X, reset=first), y, sample_weight)
         if first:
             n_columns, shift = self._start(data, data.target), self._shift(data)
             self._one_dimensional = data.target.one_dimensional
@@ -430,7 +430,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
         X and y must be all rows of the training data.
         """
-        data = self._read(X, y, sample_weight, reset=False).with_copies()
+        data = self._with_target(self._read_rows(X), y, sample_weight).with_copies()
         return self._as_given(self._eigen().leave_one_out(self.alpha_, data))
 
     def mean_leverage(self) -> float:

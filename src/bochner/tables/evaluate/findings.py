@@ -182,8 +182,8 @@ def _pair_map(model, rows, names, place, pick, outputs, output):
             values = needed("pandas").Categorical(values, dtype=rows[name].dtype)
         frame[name] = values
     effects = pick(model.effects(frame, max_order=2).pairs)[:, place, output].reshape(a.shape)
-    shown = [[str(v)[:_CELL] if isinstance(v, str) else float(v) for v in grid] for grid in grids]
-    return PairMap(names, *shown, _plain(effects), outputs[output])
+    x, y = ([str(v)[:_CELL] if isinstance(v, str) else float(v) for v in grid] for grid in grids)
+    return PairMap(names, x, y, _plain(effects), outputs[output])
 
 
 def _grid(column):

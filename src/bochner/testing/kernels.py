@@ -1,4 +1,4 @@
-"""Conformance checks for priors, learners, operator-valued kernels and losses of your own."""
+"""Conformance checks for priors and operator-valued kernels of your own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._checks import MissingMethod, Seed, as_generator
+from .._checks import MissingMethod, Seed, as_generator
 
 __all__ = ["check_operator_kernel", "check_prior"]
 
