@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import bochner
 from bochner import bounds, datasets, export, losses, operators, plots
-from bochner.testing import kernel_z_scores
+from bochner.testing.kernels import kernel_z_scores
 
 MODULES = [bounds, losses, operators, export, plots, datasets]
 HOMES = {

@@ -677,7 +677,7 @@ MUTANTS: list[Mutant] = [
             "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data", "data"),
             "tabular-sample-weights": ("present = np.flatnonzero(self.weights > 0)", "present = np.arange(len(self))"),
             "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
-            "copies-ties-observations": ("target.take(rows), counts, None, observations, rows)", "target.take(rows), counts, None, None, rows)"),
+            "copies-ties-observations": ("numbers=rows, observations=observations), equal", "numbers=rows, observations=None), equal"),
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
         },
     ),
@@ -750,8 +750,8 @@ MUTANTS: list[Mutant] = [
                 "np.sum(residuals**2) / (w",
             ),
             "machine-iterated-intercept": (
-                "shift = solved[:-1].sum(axis=1) / solved[-1].sum()",
-                "shift = solved[:-1].sum(axis=1) / len(targets)",
+                "shift = own[:-1].sum(axis=1) / own[-1].sum()",
+                "shift = own[:-1].sum(axis=1) / len(targets)",
             ),
             "systems-variance-intercept": (
                 "variance += (1 - cross @ self.flat) ** 2 / self.flat.sum()",

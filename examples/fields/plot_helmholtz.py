@@ -2,12 +2,10 @@
 Sources and whirls: the Helmholtz split
 =======================================
 
-Every smooth field is the sum of two: one that flows from sources to sinks and does not turn, and
-one that turns and has no sources. ``Helmholtz`` learns a field from readings of its sum, and splits
-what it has learned exactly, since each wave of it is either along its frequency or across it.
+Every smooth field is the sum of two: one that flows from sources to sinks and does not turn, and one that turns and has no sources. ``Helmholtz`` learns a field
+from readings of its sum, and splits what it has learned exactly, since each wave of it is either along its frequency or across it.
 
-Here the sum is generated: a gradient of hills and dips, and a whirl around another place. The model
-sees noisy vectors of the sum alone.
+Here the sum is generated: a gradient of hills and dips, and a whirl around another place. The model sees noisy vectors of the sum alone.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +29,9 @@ X = rng.uniform(-1, 1, size=(800, 2))
 y = sum(parts(X)) + 0.2 * rng.normal(size=X.shape)
 model = OperatorRidge(Helmholtz(Gaussian(gamma=8.0)), random_state=0).fit(X, y)
 
-# %% How near are the two parts to those that the sum was made of? A field that has neither sources
-# nor whirls inside of the square may be counted to either part, and no reading can decide to which:
-# that, more than the noise, is what is left unexplained of the parts here.
+# %%
+# How near are the two parts to those that the sum was made of? A field that has neither sources nor whirls inside of the square may be counted to either part, and
+# no reading can decide to which: that, more than the noise, is what is left unexplained of the parts here.
 
 inside = X[np.abs(X).max(axis=1) < 0.8]
 gradient, whirl = parts(inside)
@@ -44,8 +42,8 @@ for name, true in (("gradient", gradient), ("whirl", whirl)):
 both = found["gradient"] + found["whirl"]
 print("the parts add up to the prediction:", np.allclose(both, model.predict(inside)))
 
-# %% The truth on top, what was learned below. Background: how much flows out of a place (the
-# gradient), or turns around it (the whirl).
+# %%
+# The truth on top, what was learned below. Background: how much flows out of a place (the gradient), or turns around it (the whirl).
 
 side = np.linspace(-1, 1, 40)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

@@ -2,10 +2,9 @@
 Several outputs that help each other
 ====================================
 
-Three metals are measured in the soil, one of them badly, because a good test of it would be too
-expensive. If the metals go together, the others tell about this one. Three ways to model them: each
-alone, all with one front door, and with ``Decomposable(output_matrix="learned")``, which learns how
-outputs go together from the data.
+Three metals are measured in the soil, one of them badly, because a good test of it would be too expensive. If the metals go together, the others tell
+about this one. Three ways to model them: each alone, all with one front door, and with ``Decomposable(output_matrix="learned")``, which learns how outputs go together from the
+data.
 
 The field is generated: two hidden layers of the soil, three metals that are mixtures of them.
 """
@@ -31,8 +30,8 @@ y = metals(X) + rng.normal(0, [0.6, 0.2, 0.2], size=(150, 3))  # the first is me
 new = rng.uniform(0, 1, size=(4000, 2))
 truth = metals(new)
 
-# %% The first metal has three times the noise of the others. What is left unexplained of each of
-# them, at 4000 new places:
+# %%
+# The first metal has three times the noise of the others. What is left unexplained of each of them, at 4000 new places:
 
 prior = Gaussian(gamma=20.0)
 models = {
@@ -52,11 +51,10 @@ mixed = mixing.T @ mixing
 mixed /= np.sqrt(np.outer(np.diag(mixed), np.diag(mixed)))
 print(correlation.round(2))
 
-# %% Left: how the metals were mixed from the two layers, as correlations, and what the kernel has
-# found out about it. Right: how much of each metal stays unexplained. The noisy one gains by half
-# from its neighbors. The others have nothing to gain, and B pays something for the company.
-# ``SpectralRegressor`` shares its kernels between the outputs, which here does as well, without a
-# matrix.
+# %%
+# Left: how the metals were mixed from the two layers, as correlations, and what the kernel has found out about it. Right: how much of each metal stays unexplained.
+# The noisy one gains by half from its neighbors. The others have nothing to gain, and B pays something for the company. ``SpectralRegressor`` shares its
+# kernels between the outputs, which here does as well, without a matrix.
 
 figure, axes = plt.subplots(
     1, 3, figsize=(11.5, 3.8), layout="constrained", width_ratios=[1, 1, 1.5]

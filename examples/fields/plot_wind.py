@@ -2,13 +2,11 @@
 A wind without sources
 ======================
 
-Wind that blows over a plain neither begins nor ends anywhere: its divergence is zero. A model that
-knows this needs fewer stations. Operator-valued kernels build the knowledge in: every function that
-``DivergenceFree`` can fit is free of divergence, to the last digits, wherever one looks.
+Wind that blows over a plain neither begins nor ends anywhere: its divergence is zero. A model that knows this needs fewer stations. Operator-valued kernels
+build the knowledge in: every function that ``DivergenceFree`` can fit is free of divergence, to the last digits, wherever one looks.
 
-Stations read a generated wind, with noise, and three models learn from them: one that takes the two
-components for unrelated, one that is right about the physics, and one that is wrong (``CurlFree``:
-a wind that never turns).
+Stations read a generated wind, with noise, and three models learn from them: one that takes the two components for unrelated, one that is right about the
+physics, and one that is wrong (``CurlFree``: a wind that never turns).
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +16,8 @@ from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, OperatorRi
 from bochner.datasets import divergence_free_field
 from bochner.plots import VectorFieldDisplay
 
-# %% The error on 2000 points without noise, for more and more stations; each the mean over three
-# draws of the stations.
+# %%
+# The error on 2000 points without noise, for more and more stations; each the mean over three draws of the stations.
 
 new = divergence_free_field(2000, 1)
 kernels = {
@@ -41,10 +39,9 @@ for name, kernel in kernels.items():
         errors[name].append(np.sqrt(np.mean(scores) / np.mean(new.target**2)))
     print(f"{name:22}", *(f"{error:.2f}" for error in errors[name]))
 
-# %% Left: the error against the number of stations. Knowing the physics is worth half as many
-# stations again; believing in wrong physics is worse than believing in none, and no number of
-# stations makes it good. Middle and right: the readings, and the wind that the right kernel makes
-# of 160 of them, over its curl.
+# %%
+# Left: the error against the number of stations. Knowing the physics is worth half as many stations again; believing in wrong physics is worse than
+# believing in none, and no number of stations makes it good. Middle and right: the readings, and the wind that the right kernel makes of 160 of them, over its curl.
 
 wind = divergence_free_field(160, 100, noise=0.3)
 model = OperatorRidge(DivergenceFree(Gaussian(gamma=12.5)), random_state=0).fit(

@@ -2,9 +2,8 @@
 Boosting with waves, round by round
 ===================================
 
-Boosted trees add one tree after another; ``FourierBoostingRegressor`` adds one wave after another.
-Each round looks for the wave that explains most of what is still unexplained, in closed form, so
-the model is a sum of cosines and a linear trend that one can watch grow.
+Boosted trees add one tree after another; ``FourierBoostingRegressor`` adds one wave after another. Each round looks for the wave that explains most
+of what is still unexplained, in closed form, so the model is a sum of cosines and a linear trend that one can watch grow.
 """
 
 import matplotlib.pyplot as plt
@@ -32,9 +31,9 @@ model = FourierBoostingRegressor(n_rounds=100, stopping=EarlyStopping(patience=3
 model.fit(X, y, X_val=X_val, y_val=y_val)
 print(f"{model.n_rounds_} rounds kept, R² on the rows that decided {model.score(X_val, y_val):.3f}")
 
-# %% On top the sum of waves after 1, 3, 10 and all rounds that were kept, with the truth dashed.
-# Below the losses: those on training rows and on other rows fall together, until the first goes on
-# alone and the rounds after that are dropped.
+# %%
+# On top the sum of waves after 1, 3, 10 and all rounds that were kept, with the truth dashed. Below the losses: those on training rows and
+# on other rows fall together, until the first goes on alone and the rounds after that are dropped.
 
 grid = np.linspace(0, 6, 500)[:, None]
 stages = list(model.staged_predict(grid))

@@ -2,12 +2,11 @@
 What learning does to a kernel: profile and spectrum
 ====================================================
 
-A kernel that depends on differences alone *is* a measure over frequencies: Bochner's theorem. So
-there are two ways to look at one: how it falls with distance, and where its mass lies among the
-frequencies. Learning moves that mass to where the labels vary.
+A kernel that depends on differences alone *is* a measure over frequencies: Bochner's theorem. So there are two ways to look at one: how it
+falls with distance, and where its mass lies among the frequencies. Learning moves that mass to where the labels vary.
 
-Two rings hide among eight columns of noise. The Gaussian kernel looks in all ten directions alike;
-a kernel that has learned should look in two of them.
+Two rings hide among eight columns of noise. The Gaussian kernel looks in all ten directions alike; a kernel that has learned should
+look in two of them.
 """
 
 import matplotlib.pyplot as plt
@@ -44,12 +43,11 @@ for name, learner in learners.items():
     models[name] = make_pipeline(features, LogisticRegression(C=30, max_iter=2000)).fit(X, y)
     print(f"{name:17} test accuracy {models[name].score(X_test, y_test):.1%}")
 
-# %% Each column is a learner. On top the kernel against distance; the band holds nine tenths of all
-# directions, so a wide band is a kernel that has learned to tell directions apart. In the middle
-# its mass by the length of frequencies. Below, how much of the mass lies in which column: the first
-# two are those of the rings. ``PacBayes`` with its default temperature hardly moves,
-# ``OptimalAlignment`` goes as far as its radius allows, and ``JointDescent`` goes where it likes,
-# which is why only the first two come with theorems.
+# %%
+# Each column is a learner. On top the kernel against distance; the band holds nine tenths of all directions, so a wide band is a
+# kernel that has learned to tell directions apart. In the middle its mass by the length of frequencies. Below, how much of the mass lies in which column: the
+# first two are those of the rings. ``PacBayes`` with its default temperature hardly moves, ``OptimalAlignment`` goes as far as its radius allows, and
+# ``JointDescent`` goes where it likes, which is why only the first two come with theorems.
 
 figure, axes = plt.subplots(3, 3, figsize=(11, 8.4), layout="constrained")
 for (top, middle, bottom), name in zip(axes.T, ["PacBayes", "OptimalAlignment", "JointDescent"]):

@@ -2,12 +2,12 @@
 Harmonics on the sphere
 =======================
 
-On a sphere the waves are spherical harmonics. The same margin game that finds frequencies in the
-plane finds harmonics here, and a kernel on the sphere becomes a measure over a handful of them.
+On a sphere the waves are spherical harmonics. The same margin game that finds frequencies in the plane finds harmonics here, and a kernel on the sphere
+becomes a measure over a handful of them.
 
-The labels are a checkerboard on the globe. The rival is the arc-cosine kernel, that of a wide
-neural network of one layer, which wants a penalty of its own: it gets two. (Bullins, Zhang and
-Zhang, *Not-So-Random Features*, ICLR 2018, Figure 1.)
+The labels are a checkerboard on the globe. The rival is the arc-cosine kernel, that of a wide neural network of one layer, which wants a penalty of its
+own: it gets two.
+(Bullins, Zhang and Zhang, *Not-So-Random Features*, ICLR 2018, Figure 1.)
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +28,9 @@ for C in (1, 10_000):
     print(f"arc-cosine kernel, C = {C}: {rival.score(new.data, new.target):.1%}")
 print(f"margin game, C = 1: {model.score(new.data, new.target):.1%} with {len(measure)} harmonics")
 
-# %% The data, and the three harmonics that got the most weight: the first is nearly the
-# checkerboard itself, others sharpen its edges. Harmonics are named by their degree and their place
-# in it.
+# %%
+# The data, and the three harmonics that got the most weight: the first is nearly the checkerboard itself, others sharpen its edges. Harmonics are
+# named by their degree and their place in it.
 
 plot_harmonics(model[0], n_shown=3, X=globe.data, y=globe.target)
 plt.show()

@@ -2,10 +2,8 @@
 A learner of your own
 =====================
 
-A learner is a rule that turns one measure into another. Here is one in a dozen lines: take the
-candidates that agree best with the target, but leave out those that are too near to one that was
-taken already, so that the few that are kept say different things. Everything else, pipelines, grids
-and plots, works with it at once.
+A learner is a rule that turns one measure into another. Here is one in a dozen lines: take the candidates that agree best with the target, but leave out
+those that are too near to one that was taken already, so that the few that are kept say different things. Everything else, pipelines, grids and plots, works with it at once.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +24,7 @@ from bochner.datasets import windmill
 
 
 class Spread(Learner):
-    """The ``n_kept`` best aligned frequencies of which no two are nearer than ``distance`` to each
-    other or to the other's negative.
-    """
+    """The ``n_kept`` best aligned frequencies of which no two are nearer than ``distance`` to each other or to the other's negative."""
 
     def __init__(self, n_kept=20, distance=2.0):
         self.n_kept = n_kept
@@ -50,8 +46,8 @@ class Spread(Learner):
         )
 
 
-# %% The windmill again, with 20 frequencies: drawn, the 20 best of 2000, and the 20 best that are
-# apart from each other.
+# %%
+# The windmill again, with 20 frequencies: drawn, the 20 best of 2000, and the 20 best that are apart from each other.
 
 disc, new = windmill(2000, 0), windmill(20_000, 1)
 prior = Gaussian(gamma=60.0)
@@ -72,10 +68,9 @@ for name, features in models.items():
     models[name], scores[name] = model, model.score(new.data, new.target)
     print(f"{name:14} {len(model[0].measure_)} frequencies, {scores[name]:.1%} of new points right")
 
-# %% On top where the frequencies are, over the losses of all candidates (dark: they agree with the
-# labels); below what a linear model makes of them. The best ones crowd on six peaks and say the
-# same thing several times; kept apart, some of them are longer, and the middle of the wheel gets
-# sharper.
+# %%
+# On top where the frequencies are, over the losses of all candidates (dark: they agree with the labels); below what a linear model makes of them. The best
+# ones crowd on six peaks and say the same thing several times; kept apart, some of them are longer, and the middle of the wheel gets sharper.
 
 candidates = prior.sample(2000, 2, np.random.default_rng(0))
 losses = alignment_losses(candidates, disc.data, disc.target)

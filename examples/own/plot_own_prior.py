@@ -2,10 +2,9 @@
 A prior of your own
 ===================
 
-A prior is a pair: a law of frequencies, and the kernel that it gives. For a signal that comes again
-every week none of the usual ones is right, since a Gaussian kernel has forgotten what happened a
-week ago. This one is written in a few lines, and then does all that others do: it is sampled, it
-has an exact kernel, it goes into ridges, pipelines and grids.
+A prior is a pair: a law of frequencies, and the kernel that it gives. For a signal that comes again every week none of the usual ones is right, since a Gaussian
+kernel has forgotten what happened a week ago. This one is written in a few lines, and then does all that others do: it is sampled, it has an exact kernel, it goes
+into ridges, pipelines and grids.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +15,7 @@ from bochner import Gaussian, KernelMachine, ProductPrior, SpectralFeatures, Spe
 
 
 class Weekly(ProductPrior):
-    """Frequencies near multiples of one a week, k = −15 … 15, blurred by N(0, drift²): what comes
-    again, and slowly changes.
+    """Frequencies near multiples of one a week, k = −15 … 15, blurred by N(0, drift²): what comes again, and slowly changes.
 
     k(δ) = exp(−(drift δ)²/2) · (1 + 2 Σ cos(2π k δ / 7)) / 31, δ in days.
     """
@@ -28,7 +26,7 @@ class Weekly(ProductPrior):
         self.drift = drift
 
     def _quantile(self, uniform):
-        """Return a coordinate in units of the drift, from a uniform number."""
+        """A coordinate in units of the drift: uniform numbers choose a line, and where around it."""
         line = np.minimum(np.floor(31 * uniform), 30)
         around = np.clip(31 * uniform - line, 1e-9, 1 - 1e-9)
         return 2 * np.pi * (line - 15) / 7 / self.drift + ndtri(around)
@@ -54,8 +52,7 @@ days = np.linspace(0, 28, 600)[:, None]
 closed = prior.kernel(days, np.zeros((1, 1)))[:, 0]
 sampled = prior.sample(20_000, 1, rng).kernel(days, np.zeros((1, 1)))[:, 0]
 print(
-    f"largest difference of sampled and closed kernel: {np.abs(sampled - closed).max():.3f} (20 "
-    "000 frequencies)"
+    f"largest difference of sampled and closed kernel: {np.abs(sampled - closed).max():.3f} (20 000 frequencies)"
 )
 
 # %%
@@ -79,8 +76,8 @@ for name, model in models.items():
     missed = forecasts[name][~seen] - load[~seen]
     print(f"{name:24} R² of two weeks ahead: {1 - np.mean(missed**2) / load[~seen].var():.2f}")
 
-# %% Left: the kernel remembers the same hour of the week, less and less well. Right: the end of
-# what was seen, and the forecasts.
+# %%
+# Left: the kernel remembers the same hour of the week, less and less well. Right: the end of what was seen, and the forecasts.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(12, 4), layout="constrained", width_ratios=[1, 1.6]

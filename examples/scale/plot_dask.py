@@ -2,12 +2,10 @@
 Rows on a cluster: Dask
 =======================
 
-A Dask array takes the place of ``X``, and nothing else changes. Sums over rows are taken where the
-rows are, and only these sums come to the client: for 150 frequencies a matrix of 300 by 300,
-whatever the number of rows. Predictions are lazy Dask arrays.
+A Dask array takes the place of ``X``, and nothing else changes. Sums over rows are taken where the rows are, and only these sums come to the client: for 150
+frequencies a matrix of 300 by 300, whatever the number of rows. Predictions are lazy Dask arrays.
 
-The cluster of this example is made of two threads of this machine; the code would be the same for
-two hundred machines.
+The cluster of this example is made of two threads of this machine; the code would be the same for two hundred machines.
 """
 
 import dask.array as da
@@ -32,8 +30,7 @@ model = SpectralRidge(features).fit(X, y)
 prediction = model.predict(X)
 print(type(prediction).__name__, prediction.shape, "in", prediction.npartitions, "partitions")
 print(
-    "R² against the signal without noise: "
-    f"{1 - float(((prediction - signal) ** 2).mean() / signal.var()):.5f}"
+    f"R² against the signal without noise: {1 - float(((prediction - signal) ** 2).mean() / signal.var()):.5f}"
 )
 
 # %%
@@ -44,8 +41,8 @@ local = SpectralRidge(features).fit(rows, values)
 difference = np.abs(local.predict(rows[:5000]) - prediction[:5000].compute())
 print(f"largest difference of predictions: {difference.max():.1e}")
 
-# %% How the error falls with the rows: the noise is known, so we can look below it. Only the last
-# point needed all partitions.
+# %%
+# How the error falls with the rows: the noise is known, so we can look below it. Only the last point needed all partitions.
 
 sizes = [1000, 4000, 15_000, 40_000, 120_000]
 errors = []

@@ -3,9 +3,9 @@ A file that is larger than memory
 =================================
 
 ``open_rows`` takes the place of ``X``: the numbers of the file are copied once, up to 32 MiB into
-memory and more into a temporary file that is mapped into memory. This example writes 150 000 rows
-to a CSV file and fits a logistic regression on features that are never held. The time grows with
-the rows; the memory does not.
+memory and more into a temporary file that is mapped into memory. This example writes 150 000 rows to
+a CSV file and fits a logistic regression on features that are never held. The time grows with the
+rows; the memory does not.
 """
 
 import tempfile
@@ -39,8 +39,9 @@ with path.open("w") as file:
         )
 print(f"{path.stat().st_size / 1e6:.1f} MB on disk")
 
-# %% Newton's method needs a handful of passes. ``tracemalloc`` says how much memory the arrays of a
-# fit took at most: the features of all rows, had they been formed, would have taken 480 MB.
+# %%
+# Newton's method needs a handful of passes. ``tracemalloc`` says how much memory the arrays of a fit took at most: the features of all rows, had they been
+# formed, would have taken 480 MB.
 
 tracemalloc.start()
 rows = open_rows(path, ["east", "north"], target="label")
@@ -54,12 +55,11 @@ new = rng.normal(size=(20_000, 2))
 true = chance(new)
 said = model.predict_proba(new)[:, 1]
 print(
-    f"peak of the fit {peak / 1e6:.0f} MB; mean distance from the true chance "
-    f"{np.abs(said - true).mean():.3f}"
+    f"peak of the fit {peak / 1e6:.0f} MB; mean distance from the true chance {np.abs(said - true).mean():.3f}"
 )
 
-# %% The chances that the labels were drawn with, those that the model has learned from the file,
-# and how they agree where there are rows.
+# %%
+# The chances that the labels were drawn with, those that the model has learned from the file, and how they agree where there are rows.
 
 side = np.linspace(-3, 3, 150)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

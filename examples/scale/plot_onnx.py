@@ -2,9 +2,8 @@
 There and back: a model as ONNX
 ===============================
 
-A fitted model, with the steps in front of it, becomes an ONNX graph that any runtime evaluates
-without Python. ``to_onnx`` runs the graph on the rows it is given before it hands it over, and
-refuses to write one that says something else than the model.
+A fitted model, with the steps in front of it, becomes an ONNX graph that any runtime evaluates without Python. ``to_onnx`` runs the graph on the rows it is given before
+it hands it over, and refuses to write one that says something else than the model.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +22,8 @@ model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=60, r
     X, y
 )
 
-# %% Two graphs, in single and double precision, and a session of a runtime that knows nothing of
-# us. Both get the rows in the precision of the graph.
+# %%
+# Two graphs, in single and double precision, and a session of a runtime that knows nothing of us. Both get the rows in the precision of the graph.
 
 graphs = {dtype: to_onnx(model, X=X[:50], dtype=dtype) for dtype in (np.float32, np.float64)}
 said = model.predict_proba(X_test)[:, 1]
@@ -39,12 +38,11 @@ for dtype, graph in graphs.items():
     gap = np.abs(probabilities[:, 1] - said).max()
     size = len(graph.SerializeToString()) / 1024
     print(
-        f"{dtype.__name__}: {size:.0f} kB, {same:.1%} of labels equal, largest difference of a "
-        f"probability {gap:.1e}"
+        f"{dtype.__name__}: {size:.0f} kB, {same:.1%} of labels equal, largest difference of a probability {gap:.1e}"
     )
 
-# %% Left: probabilities of the model and of the graph. Right: their differences, for both
-# precisions, on a logarithmic axis.
+# %%
+# Left: probabilities of the model and of the graph. Right: their differences, for both precisions, on a logarithmic axis.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 left.plot([0, 1], [0, 1], color="black", linewidth=0.8)

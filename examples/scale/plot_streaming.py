@@ -2,10 +2,8 @@
 Rows that come in batches
 =========================
 
-Rows arrive day by day and are gone the next day. ``partial_fit`` of the ridges is no approximation:
-after any number of batches the model is the one that a single ``fit`` on all rows would have given,
-because all that a ridge needs are sums over rows. Two such fits can be merged in the same way, from
-two machines, say.
+Rows arrive day by day and are gone the next day. ``partial_fit`` of the ridges is no approximation: after any number of batches the model is the one that a single
+``fit`` on all rows would have given, because all that a ridge needs are sums over rows. Two such fits can be merged in the same way, from two machines, say.
 """
 
 import matplotlib.pyplot as plt
@@ -25,9 +23,9 @@ def day(n_rows=200):
 X_test = rng.uniform(-2, 2, size=(3000, 2))
 y_test = np.sin(3 * X_test[:, 0]) * np.cos(2 * X_test[:, 1])
 
-# %% Thirty days. Each day the rows are learned and forgotten; the ridge is chosen anew by
-# generalized cross-validation of the sums. A number for ``gamma`` and a seed make the frequencies
-# the same in all models, without looking at rows that are still to come.
+# %%
+# Thirty days. Each day the rows are learned and forgotten; the ridge is chosen anew by generalized cross-validation of the sums. A number for
+# ``gamma`` and a seed make the frequencies the same in all models, without looking at rows that are still to come.
 
 features = SpectralFeatures(Gaussian(gamma=2.0), n_components=100, random_state=0)
 stream, days, scores = SpectralRidge(features), [], []
@@ -52,8 +50,8 @@ for name, model in gaps.items():
 kept = sum(np.asarray(value).nbytes for value in (stream.coef_, stream.measure_.frequencies))
 print(f"rows seen {len(X)}; coefficients and frequencies of the model take {kept / 1024:.0f} kB")
 
-# %% Left: R² on a test set, day by day. Right: how far predictions of the other two models are from
-# those of the stream, over 3000 rows. Differences are those of rounding.
+# %%
+# Left: R² on a test set, day by day. Right: how far predictions of the other two models are from those of the stream, over 3000 rows. Differences are those of rounding.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained")
 left.plot(range(1, 31), scores, "o-", color="#0072B2", markersize=4)

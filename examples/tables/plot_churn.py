@@ -2,12 +2,11 @@
 Customers who leave: rare events and honest probabilities
 =========================================================
 
-Seven customers of a hundred leave. Whoever wants to do something about it needs probabilities that
-mean what they say: of all customers with "20 %", one in five should leave. Two habits spoil that:
-models that are too sure of themselves, and weights that make the classes equal.
+Seven customers of a hundred leave. Whoever wants to do something about it needs probabilities that mean what they say: of all customers
+with "20 %", one in five should leave. Two habits spoil that: models that are too sure of themselves, and weights that
+make the classes equal.
 
-The table is generated: contracts, months, complaints, prices, with categories and missing values,
-as such tables have.
+The table is generated: contracts, months, complaints, prices, with categories and missing values, as such tables have.
 """
 
 import matplotlib.pyplot as plt
@@ -49,9 +48,9 @@ X, X_test, y, y_test = train_test_split(
     table, churn, train_size=2500, stratify=churn, random_state=0
 )
 
-# %% Four models with their defaults; two of them told that the classes should count the same.
-# ``SpectralClassifier`` takes categories and gaps as they are, and so does scikit-learn's boosting
-# when told which columns are categories.
+# %%
+# Four models with their defaults; two of them told that the classes should count the same. ``SpectralClassifier`` takes categories and gaps
+# as they are, and so does scikit-learn's boosting when told which columns are categories.
 
 trees = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
 balanced_trees = HistGradientBoostingClassifier(
@@ -71,14 +70,13 @@ for name, model in models.items():
     loss, found = log_loss(leaves, chances[name]), average_precision_score(leaves, chances[name])
     print(f"{name:30} log-loss {loss:.3f}   average precision {found:.3f}")
 print(
-    f"{'a constant':30} log-loss "
-    f"{log_loss(leaves, np.full(len(leaves), np.mean(y == 'leaves'))):.3f}"
+    f"{'a constant':30} log-loss {log_loss(leaves, np.full(len(leaves), np.mean(y == 'leaves'))):.3f}"
 )
 
-# %% Left, customers in ten groups by their predicted chance: what was said, and how many left. On
-# the dashed line a model means what it says. Below it too many alarms are raised, which is what
-# balanced weights are for, and what they cost. Right: how far down a list, sorted by these chances,
-# one has to call to reach a share of those who leave. Weights hardly change that order.
+# %%
+# Left, customers in ten groups by their predicted chance: what was said, and how many left. On the dashed line a model means what it
+# says. Below it too many alarms are raised, which is what balanced weights are for, and what they cost. Right: how far down a list,
+# sorted by these chances, one has to call to reach a share of those who leave. Weights hardly change that order.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 looks = {

@@ -2,15 +2,13 @@
 What makes a house dear: exact effects of columns
 =================================================
 
-A prediction is worth more if one sees what it is made of. The product kernels of the blend split
-exactly: a constant, one curve for each column, one surface for each pair of columns, and a rest,
-which add up to the prediction of every row, to the last digits. Nothing is sampled. Here we take
-one product kernel, ``priors=Anova()``, instead of a blend of three, so that little is left to the
-rest.
+A prediction is worth more if one sees what it is made of. The product kernels of the blend split exactly: a constant, one curve for each
+column, one surface for each pair of columns, and a rest, which add up to the prediction of every row, to the last digits. Nothing is
+sampled. Here we take one product kernel, ``priors=Anova()``, instead of a blend of three, so that little is left to the rest.
 
-The classic table for this is California housing, which has to be fetched from the internet. This
-one is made here in its likeness: districts between a coast and a desert, two cities, incomes, ages
-of houses. We know how the prices were made, so we can see whether the effects tell the truth.
+The classic table for this is California housing, which has to be fetched from the internet. This one is made here in its likeness:
+districts between a coast and a desert, two cities, incomes, ages of houses. We know how the prices were made, so we can see whether the
+effects tell the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -52,8 +50,8 @@ price = (
     + rng.normal(0, 0.3, n_rows)
 )
 
-# %% Fit, and ask. ``strongest`` lists effects by how much they vary over the rows; ``rooms`` has no
-# effect, and a pair does.
+# %%
+# Fit, and ask. ``strongest`` lists effects by how much they vary over the rows; ``rooms`` has no effect, and a pair does.
 
 model = SpectralRegressor(priors=Anova(), random_state=0).fit(table, price)
 effects = model.effects(table)
@@ -61,9 +59,9 @@ for name, size in effects.strongest(6):
     print(f"{name:15} {size:.2f}")
 print("they add up to the prediction:", np.allclose(effects.total(), model.predict(table)))
 
-# %% Three columns as curves with what the prices were made with, dashed, and the two coordinates
-# with their pair as a map. The cities are where we put them. (Dashed curves and maps are shifted to
-# have mean zero, as effects have.)
+# %%
+# Three columns as curves with what the prices were made with, dashed, and the two coordinates with their pair as a map. The cities are where we
+# put them. (Dashed curves and maps are shifted to have mean zero, as effects have.)
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), layout="constrained")
 truths = {

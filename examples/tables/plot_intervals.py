@@ -2,13 +2,11 @@
 Intervals that are wide where they have to be
 =============================================
 
-A prediction without its uncertainty is half of an answer. ``predict_interval`` gives the ends that
-a new value lies between with the probability you ask for. They come from residuals of rows that
-were left out, and from how large residuals are in which part of the table, so that they are wide
+A prediction without its uncertainty is half of an answer. ``predict_interval`` gives the ends that a new value lies between with the probability you ask
+for. They come from residuals of rows that were left out, and from how large residuals are in which part of the table, so that they are wide
 where the noise is.
 
-The data is one curve whose noise grows: a sensor that is read less and less well the hotter it
-gets.
+The data is one curve whose noise grows: a sensor that is read less and less well the hotter it gets.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +29,9 @@ X, y = measured(600)
 X_test, y_test = measured(5000)
 model = SpectralRegressor(random_state=0).fit(X, y)
 
-# %% How often does the truth lie between the ends? At each level we count on 5000 new rows, over
-# all of them and in the coldest and the hottest third apart. Intervals of one width would be right
-# on average and wrong in both of these.
+# %%
+# How often does the truth lie between the ends? At each level we count on 5000 new rows, over all of them and in the coldest and the hottest third
+# apart. Intervals of one width would be right on average and wrong in both of these.
 
 levels = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 places = {
@@ -55,9 +53,9 @@ one_width = {
 }
 print("one width for all, 90 %:", *(f"{name} {share:.1%}" for name, share in one_width.items()))
 
-# %% Left: bands around the curve. Right: what was promised against what was kept. The hottest third
-# is still a little short of its promise, the coldest has a little too much. Intervals of one width,
-# as printed above, would hold every cold reading and far too few of the hot ones.
+# %%
+# Left: bands around the curve. Right: what was promised against what was kept. The hottest third is still a little short of its promise, the
+# coldest has a little too much. Intervals of one width, as printed above, would hold every cold reading and far too few of the hot ones.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10.5, 4.2), layout="constrained", width_ratios=[1.5, 1]

@@ -2,10 +2,9 @@
 Reading the page of a model
 ===========================
 
-``bochner fit TABLE --target COLUMN`` fits a table, judges the model on rows that were held out, and
-compares it with models that others would have taken. ``bochner report`` writes all of it to one
-page. This example does the same from Python, for the diabetes table of scikit-learn, and says how
-to read the three most important parts of the page.
+``bochner fit TABLE --target COLUMN`` fits a table, judges the model on rows that were held out, and compares it with models that others would have taken.
+``bochner report`` writes all of it to one page. This example does the same from Python, for the diabetes table of scikit-learn, and says how to
+read the three most important parts of the page.
 """
 
 import matplotlib.pyplot as plt
@@ -26,15 +25,14 @@ print(
     "held-out rows"
 )
 
-# %% **The verdict** comes first. It is green only for a model that is clearly better than a
-# constant, and that no rival beats by more than two standard errors.
+# %%
+# **The verdict** comes first. It is green only for a model that is clearly better than a constant, and that no rival beats by more than two standard errors.
 
 print(facts["verdict"]["kind"], *facts["verdict"]["reasons"], sep="\n")
 
-# %% **The rivals** have differences to our model, each with the standard error of the difference
-# over the same held-out rows: bars that cross zero are within noise, whatever the figures say.
-# **The columns** have an importance with an error too. **The intervals** are counted: of those of
-# 90 %, how many hold?
+# %%
+# **The rivals** have differences to our model, each with the standard error of the difference over the same held-out rows: bars that cross zero are within
+# noise, whatever the figures say. **The columns** have an importance with an error too. **The intervals** are counted: of those of 90 %, how many hold?
 
 metric = facts["metrics"][0]
 others = {

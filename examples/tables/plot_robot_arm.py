@@ -2,12 +2,11 @@
 A robot arm: where smooth beats steps
 =====================================
 
-How far is the hand of a robot from its target, given the angles of its joints? The answer is a
-smooth function in which every column interacts with every other one. Trees cut it into boxes and
-need a lot of rows for it; a learned kernel draws waves through it.
+How far is the hand of a robot from its target, given the angles of its joints? The answer is a smooth function in which every column
+interacts with every other one. Trees cut it into boxes and need a lot of rows for it; a learned kernel draws waves through it.
 
-The known table of this kind is kin40k, which has to be fetched; this one is computed here: an arm
-of eight joints in space, and the distance of its hand from a fixed point.
+The known table of this kind is kin40k, which has to be fetched; this one is computed here: an arm of eight joints in space, and the distance of its
+hand from a fixed point.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +17,7 @@ from bochner import SpectralRegressor
 
 
 def distance_of_hand(angles):
-    """Distance of the end of an arm with as many joints as columns from (1, 0.5, 0.5); links turn
-    about z and y in turn.
-    """
+    """Distance of the end of an arm with as many joints as columns from (1, 0.5, 0.5); links turn about z and y in turn."""
     n_rows, n_joints = angles.shape
     turned, hand = np.tile(np.eye(3), (n_rows, 1, 1)), np.zeros((n_rows, 3))
     for joint in range(n_joints):
@@ -46,8 +43,9 @@ X = rng.uniform(-np.pi / 2, np.pi / 2, size=(4000, 8))
 y = distance_of_hand(X) + 0.005 * rng.normal(size=len(X))
 X_test, y_test = X[2000:], y[2000:]
 
-# %% The same models on more and more rows, all of them with their defaults. The error is that of
-# predicting the distance, as a share of its standard deviation.
+# %%
+# The same models on more and more rows, all of them with their defaults. The error is that of predicting the distance, as a share of its
+# standard deviation.
 
 sizes = [150, 300, 600, 1200, 2000]
 models = {
@@ -62,9 +60,9 @@ for name, model in models.items():
         errors[name].append(np.sqrt(np.mean(missed**2)) / y_test.std())
     print(f"{name:18}", *(f"{error:.3f}" for error in errors[name]))
 
-# %% Both axes are logarithmic: a straight line is an error that falls like a power of the number of
-# rows. On the right the distances of test rows against what 2000 rows taught the boosted trees and
-# the kernels.
+# %%
+# Both axes are logarithmic: a straight line is an error that falls like a power of the number of rows. On the right the distances of test rows
+# against what 2000 rows taught the boosted trees and the kernels.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 looks = {

@@ -2,12 +2,10 @@
 A table in three lines
 ======================
 
-You have a table and a column to predict, and no wish to tune anything. ``SpectralRegressor`` takes
-the table as it is, learns how far each column reaches, and blends three kernels by how well they
-predict rows that were left out.
+You have a table and a column to predict, and no wish to tune anything. ``SpectralRegressor`` takes the table as it is, learns how far each
+column reaches, and blends three kernels by how well they predict rows that were left out.
 
-The diabetes data of scikit-learn: 442 patients, ten columns in their own units, and how far the
-disease went in a year.
+The diabetes data of scikit-learn: 442 patients, ten columns in their own units, and how far the disease went in a year.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +29,9 @@ prediction = model.predict(X_test)
 
 print(model.members_)
 
-# %% Is it any good? One split of so few patients is a coin with an edge, so all 442 of them are
-# predicted in turn, in ten folds, by models that people would try first too, all of them with their
-# defaults.
+# %%
+# Is it any good? One split of so few patients is a coin with an edge, so all 442 of them are predicted in turn, in ten folds, by models that
+# people would try first too, all of them with their defaults.
 
 models = {
     "SpectralRegressor": SpectralRegressor(random_state=0),
@@ -44,10 +42,10 @@ models = {
 folds = KFold(10, shuffle=True, random_state=0)
 scores = {name: cross_val_score(one, *whole, cv=folds).mean() for name, one in models.items()}
 
-# %% Left: each patient a point, the line is where a perfect prediction would be. The noise of this
-# disease is large: no model comes near the line. Right: the share of the variance that each of the
-# models explains. A straight line is hard to beat on this table, and the learned kernels have found
-# out that it is nearly one; the trees have to build it from steps.
+# %%
+# Left: each patient a point, the line is where a perfect prediction would be. The noise of this disease is large: no model comes near the
+# line. Right: the share of the variance that each of the models explains. A straight line is hard to beat on this table, and
+# the learned kernels have found out that it is nearly one; the trees have to build it from steps.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4), layout="constrained", width_ratios=[1, 1.1]

@@ -137,9 +137,10 @@ class MissingMethod(NotImplementedError, TypeError):
     """Error for an optional method that an object, such as a prior of your own, does not define."""
 
 
-def missing_method(owner: Any, method: str, purpose: str) -> MissingMethod:
+def missing_method(owner: Any, method: str, purpose: str, advice: str = "") -> MissingMethod:
     """Return the error for a method that ``purpose``, a noun phrase, needs."""
+    kind = type(owner).__name__
     return MissingMethod(
-        f"{purpose} of {owner!r} needs the method `{method}`, which {type(owner).__name__} does "
-        "not define."
+        f"{purpose} of {owner!r} needs the method `{method}`, which {kind} does not define. "
+        + (advice or f"Define {kind}.{method}, or use another object.")
     )

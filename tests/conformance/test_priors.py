@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from bochner import Gaussian, Matern
 from bochner.measures.fourier import FourierMeasure
-from bochner.testing import check_prior, kernel_z_scores
+from bochner.testing import check_prior
+from bochner.testing.kernels import kernel_z_scores
 
 DIMENSIONS = long_except([1, 3, 6], 3)
 

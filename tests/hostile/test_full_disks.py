@@ -100,7 +100,9 @@ def test_standard_output_of_this_process_on_a_full_disk(folder, monkeypatch, cap
     with open("/dev/full", "w") as full, redirect_stdout(full):
         code = main(["predict", "model.skops", "table.csv"])
     assert code == 2
-    assert capsys.readouterr().err == "bochner: No space left on device: the output is not whole.\n"
+    assert (
+        capsys.readouterr().err == "bochner: No space left on device: the output is incomplete.\n"
+    )
 
 
 @pytest.mark.long
@@ -116,4 +118,4 @@ def test_standard_output_on_a_full_disk(folder, command):
             cwd=folder,
         )
     assert ran.returncode == 2
-    assert ran.stderr == "bochner: No space left on device: the output is not whole.\n"
+    assert ran.stderr == "bochner: No space left on device: the output is incomplete.\n"

@@ -21,7 +21,7 @@ da = pytest.importorskip("dask.array")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4))
 VALUES = np.sin(X[:, 0])
-SENTENCE = r"scheduler at tcp://.* was lost.*as it was before this call: start a scheduler.*or give X.compute\(\)"
+SENTENCE = r"scheduler at tcp://.* was lost.*as it was before this call. Start a scheduler.*or give X.compute\(\)"
 
 FITS = {
     "sums": SpectralRidge(SpectralFeatures(n_components=5, random_state=0)),

@@ -109,7 +109,7 @@ def test_constants_of_a_loss_have_the_unit_of_y():
 def test_missing_methods_are_named_where_they_are_needed():
     classifier = FourierBoostingClassifier(loss=Hinge(), n_rounds=5, random_state=0).fit(X, TWO)
     assert classifier.score(X, TWO) > 0.6
-    with pytest.raises(NotImplementedError, match=r"needs the method 'link'.*Write Hinge.link"):
+    with pytest.raises(NotImplementedError, match=r"needs the method `link`.*Define Hinge\.link"):
         classifier.predict_proba(X)
     with pytest.raises(ValueError, match="is for two classes, y has 3"):
         FourierBoostingClassifier(loss=Hinge()).fit(X, np.arange(60) % 3)
@@ -121,7 +121,7 @@ def test_missing_methods_are_named_where_they_are_needed():
 
     model = FourierBoostingRegressor(loss=Linked(), n_rounds=5, random_state=0).fit(X, TWO)
     pytest.importorskip("skl2onnx")
-    with pytest.raises(TypeError, match=r"needs the method 'onnx'.*Write Linked.onnx"):
+    with pytest.raises(TypeError, match=r"needs the method `onnx`.*Define Linked.onnx"):
         export.to_onnx(model)
 
     class Coupled(Multinomial):

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment
 from bochner.boosting import gbrff2, gbrff_base
-from bochner.data import training
+from bochner.data import repetitions
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -54,7 +54,7 @@ every_model = pytest.mark.parametrize("name", long_except(MODELS, *QUICK))
 @pytest.fixture(autouse=True)
 def few_rows_stay_there(monkeypatch):
     """Treat few rows like many: searches, held-out rows and partitions."""
-    monkeypatch.setattr(training, "FEW_ROWS", 0)
+    monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
     monkeypatch.setattr(gbrff2, "_FEW_TURNS", 35)
     with dask.config.set(scheduler="synchronous"):
         yield

@@ -174,7 +174,7 @@ class Triangle(ProductPrior):
 def test_the_error_for_a_prior_without_second_derivatives_names_what_works():
     rng = np.random.default_rng(0)
     X, kernel = rng.normal(size=(5, 2)), CurlFree(Triangle())
-    with pytest.raises(NotImplementedError, match="not known for Triangle") as error:
+    with pytest.raises(NotImplementedError, match=r"of Triangle.* needs the method") as error:
         kernel.kernel(X)
     advised = ("OperatorRidge", "CurlFree", "Gaussian", "Matern")
     assert all(name in str(error.value) and hasattr(bochner, name) for name in advised)

@@ -56,10 +56,9 @@ class LandmarkFeatures(FeatureMap):
     n_landmarks : "auto", int or float, default "auto"
         Number of landmarks. "auto" is 300, or half of the different rows if these are fewer than
         600. A float in (0, 1) is a share of the rows.
-    landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels),
-        default "kmeans"
-        Centroids, rows, or points of your own; points without labels get the label of the nearest
-        row.
+    landmarks : "kmeans", "random", array or pair of arrays, default "kmeans"
+        Centroids, rows, or an array (n_landmarks, n_features) of your own points, alone or with
+        their labels; points without labels get the label of the nearest row.
     n_components : int, default 64
         Frequencies D per landmark.
     similarity : "learned", "prior" or "exact", default "learned"

@@ -17,17 +17,16 @@ from .._loops.arrays import as_dense
 from ..data import Block, LocalRows
 from ..data.repetitions import draw_held_out, equal_rows, held_out_size
 from ..data.training import TrainingData
-from ..expansions.kernels import Effects, KernelExpansion, closed_form_gram
+from ..expansions.kernels import Effects, closed_form_gram
 from ..priors import Laplace, SpectralPrior
 from ..solvers.dual import (
     CholeskySystem,
     EigenPath,
     GramProducts,
     NystromPreconditioner,
-    Solution,
-    conjugate_gradients,
     largest_residual,
 )
+from .exact import dual_expansion, iterated_solutions, kernel_matrix
 from .ridge.model import check_alphas
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
@@ -263,10 +262,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _gram(self, X, Z=None):
         """Return kernel plus linear part in float64."""
-        gram = closed_form_gram(self.prior_, X, Z)
-        if np.any(self._linear):
-            gram += (X * self._linear) @ (X if Z is None else Z).T
-        return gram
+        return kernel_matrix(self.prior_, self._linear, X, Z)
 
     def _solve_directly(self, X, alphas):
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -311,13 +307,18 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _iterate(self, products, preconditioner, alpha, targets, weights, start=None):
         """Solve by conjugate gradients for the targets and, with an intercept, a column of ones."""
-        center = np.zeros(targets.shape[1])
-        if self.fit_intercept:
-            center = np.average(targets, axis=0, weights=weights)
-        rows = np.vstack([(targets - center).T, np.ones((int(self.fit_intercept), len(targets)))])
-        system, stop = (products, alpha / weights, rows), (self.tol, self.max_iterations)
-        solved = conjugate_gradients(*system, preconditioner.at(alpha), *stop, start)
-        residual = largest_residual(*system, solved)
+        (iterated,) = iterated_solutions(
+            products,
+            preconditioner,
+            [alpha],
+            targets,
+            self.tol,
+            self.max_iterations,
+            start,
+            fit_intercept=self.fit_intercept,
+        )
+        system = products, alpha / weights, iterated.right_sides
+        residual = largest_residual(*system, iterated.solved)
         # A residual that is computed again is a little larger than the one of the iteration.
         if residual > 2 * self.tol:
             warnings.warn(
@@ -327,10 +328,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if not self.fit_intercept:
-            return Solution(solved.T, np.zeros(targets.shape[1])), solved
-        shift = solved[:-1].sum(axis=1) / solved[-1].sum()
-        return Solution((solved[:-1] - shift[:, None] * solved[-1]).T, center + shift), solved
+        return iterated.solution, iterated.solved
 
     def _held_out_errors(self, X, alphas, equal, rng):
         """Return the mean squared error of each ridge on held-out rows.
@@ -366,9 +364,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         return float(np.sum(weights[:, None] * residuals**2) / (weights.sum() * residuals.shape[1]))
 
     def _expansion(self, X, solution, dtype):
-        slopes = self._linear[:, None] * (X.T.astype(np.float64) @ solution.dual)
-        dual = solution.dual.astype(dtype)
-        return KernelExpansion(self.prior_, X, dual, slopes, solution.intercept)
+        return dual_expansion(self.prior_, self._linear, X, solution, dtype)
 
     def _store(self, X, solution):
         single = self.solver_ == "cg" and self.tol >= _TOL_OF_FLOAT32

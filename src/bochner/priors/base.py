@@ -33,6 +33,12 @@ _SCALE_ROWS = 100
 # The ν whose Matérn kernels are an exponential times a polynomial, and the degree of the latter.
 MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 
+# Advice for kernels whose derivatives are not known.
+USE_FEATURES = (
+    "Use a prior such as Gaussian or Matern with nu > 1, or random features of this one, e.g. "
+    "OperatorRidge with the kernel CurlFree, or SpectralRidge."
+)
+
 
 class SpectralPrior(BaseEstimator, ABC):
     """Base class of priors: a distribution over frequencies and its kernel k.
@@ -209,7 +215,8 @@ class SpectralPrior(BaseEstimator, ABC):
         The rest is (n_samples, n_other_samples). With ``whole``, or if the factor has no constant
         part, the constant is 0.
         """
-        raise missing_method(self, "column_factor", "Effects by products over columns")
+        advice = "Use an Anova or a Laplace prior."
+        raise missing_method(self, "column_factor", "Effects by products over columns", advice)
 
     def onnx(self, X: Any, points: np.ndarray) -> Any:
         """Return k(x, points) as a tensor of the ONNX graph of the tensor X."""
@@ -272,7 +279,7 @@ class RadialPrior(SpectralPrior):
 
     def _slopes(self, squared_distances: Any) -> tuple[Any, Any]:
         """Return the first and second derivative of ``_profile``."""
-        raise missing_method(self, "_slopes", "The derivative of the kernel")
+        raise missing_method(self, "_slopes", "The derivative of the kernel", USE_FEATURES)
 
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         lengths = self._lengths(n_features)
@@ -365,7 +372,9 @@ class ProductPrior(SpectralPrior):
 
     def _factor_derivatives(self, differences: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return ``_factor`` and its first and second derivative."""
-        raise missing_method(self, "_factor_derivatives", "The derivative of the kernel")
+        raise missing_method(
+            self, "_factor_derivatives", "The derivative of the kernel", USE_FEATURES
+        )
 
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         rates = self._rates(n_features)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from .._checks import MissingMethod, check_positive, missing_method
 from .._estimator import keyword_only_from
 from .._loops.grams import RadialKernel
-from .base import MATERN_ORDERS, RadialPrior
+from .base import MATERN_ORDERS, USE_FEATURES, RadialPrior
 from .derivatives import matern_profile, radial_gradient, squared_distances
 
 _LARGE_ORDER = 50
@@ -89,7 +89,7 @@ class Matern(RadialPrior):
         """
         nu = float(self.nu)
         if not nu > 1:
-            raise missing_method(self, "_slopes", "The derivative of the kernel")
+            raise missing_method(self, "_slopes", "The derivative of the kernel", USE_FEATURES)
         z_squared = 2 * nu * squared_distances
         slope = -nu / (2 * (nu - 1)) * Matern(nu=nu - 1)._profile(z_squared / (2 * (nu - 1)))
         if nu > 2:

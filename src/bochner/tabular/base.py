@@ -36,31 +36,31 @@ _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, s
 _IMPORTANCE_ROWS = 256
 
 PARAMETERS = """
-    priors : prior or sequence of priors, default=None
+    priors : prior or sequence of priors, default None
         Families of priors, of those that ``Evidence`` can learn. None is (Anova(), Laplace(),
         Gaussian()).
-    evidence : Evidence, default=None
+    evidence : Evidence, default None
         Learner of the priors. None is ``Evidence(standardize=False)``, for labels of more than 1000
         rows with n_rows=700, n_iterations=15 and n_refining_rows=2000.
-    categorical_features : "from_dtype" or list of columns, default="from_dtype"
+    categorical_features : "from_dtype" or list of columns, default "from_dtype"
         "from_dtype": columns of text, categories and objects of a frame are categorical. A list of
         names, positions or booleans adds columns to these; for an array it lists all categorical
         columns.
-    trees : bool, default=False
+    trees : bool, default False
         If True, histogram trees of scikit-learn are a member of the blend, too. Their held-out
         scores are cross-fitted in five folds up to 3500 rows. Such a model has no
         ``input_gradient``.
-    max_exact_rows : int, default=15000
+    max_exact_rows : int, default 15000
         Largest number of rows for which kernels are exact; their matrix needs 4 n² bytes. For more
         rows, kernels are exact on a sample of this size, and 1024 waves of each learned prior are
         fitted to all rows by gradient descent. The prepared columns of all rows are kept in memory
         up to 256 MiB, otherwise in a temporary file. A Dask array or frame is loaded into memory up
         to this number of rows; otherwise only the sample, up to 2500 held-out rows and 10 000 rows
         for the start of each descent are.
-    n_jobs : int, default=None
+    n_jobs : int, default None
         Largest number of threads of ``fit`` and of predictions. −1 uses all cores, None as many
         threads as BLAS may use.
-    random_state : None, int, RandomState or Generator, default=None
+    random_state : None, int, RandomState or Generator, default None
         Determines samples, held-out rows and folds."""
 
 
@@ -143,7 +143,7 @@ class SpectralModel(Estimator):
             The table. Missing values are allowed.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The labels of a classifier, or the values of a regressor.
-        sample_weight : array of shape (n_rows,), default=None
+        sample_weight : array of shape (n_rows,), default None
             Weights of the rows. They are relative: multiplying all of them by a constant changes
             nothing.
 

@@ -28,7 +28,7 @@ class SpectralClassifier(Classifier, SpectralModel):
 
     Parameters
     ----------{PARAMETERS}
-    class_weight : "balanced" or dict of label and weight, default=None
+    class_weight : "balanced" or dict of label and weight, default None
         Weights of the classes. With them, probabilities are no longer calibrated to your data, but
         to classes in these proportions.
 

@@ -128,7 +128,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         ----------
         X : table of shape (n_samples, n_columns)
             Rows, as in ``fit``.
-        return_std : bool, default=False
+        return_std : bool, default False
             If True, also return the standard deviation of an observation. It is that of held-out
             residuals, times a size that depends on the row if that describes them better.
 

@@ -99,7 +99,7 @@ def test_every_plot_names_itself_and_what_it_draws(moons):
     linear = LogisticRegression().fit(X, y)
     with pytest.raises(TypeError, match="plot_effects draws a fitted SpectralClassifier or Spec"):
         plot_effects(linear, X)
-    with pytest.raises(TypeError, match="plot_rounds draws a fitted FourierBooster or Published"):
+    with pytest.raises(TypeError, match="plot_rounds draws a fitted FourierBooster or GBRFFBase"):
         plot_rounds(linear)
     with pytest.raises(TypeError, match="from_estimator draws a fitted OperatorRidge or OperatorK"):
         VectorFieldDisplay.from_estimator(linear, X, y)
