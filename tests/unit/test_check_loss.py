@@ -127,5 +127,5 @@ def test_missing_methods_are_named_where_they_are_needed():
     class Coupled(Multinomial):
         bend = Loss.bend
 
-    with pytest.raises(NotImplementedError, match="needs the method 'bend'"):
+    with pytest.raises(NotImplementedError, match="needs the method `bend`"):
         Coupled().bend(np.eye(3), np.zeros((3, 3)), np.ones((3, 3)))
