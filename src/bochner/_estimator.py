@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -322,24 +322,6 @@ def score_in_memory(score: Callable, X: Any, y: Any, sample_weight: Any) -> floa
     """Call scikit-learn's ``score`` with y and weights in memory; both may be Dask collections."""
     with with_the_scheduler():
         return score(X, gathered(y), gathered(sample_weight))
-
-
-class _InMemory:
-    """Bring y and weights that are on a cluster into memory, where scikit-learn compares them with
-    predictions.
-    """
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of a classifier or R² of a regressor, as scikit-learn does."""
-        return score_in_memory(super().score, X, y, sample_weight)  # type: ignore[misc]
-
-
-class ClassifierScore(_InMemory, ClassifierMixin):
-    """scikit-learn's mixin for classifiers, with ``score`` also for collections of Dask."""
-
-
-class RegressorScore(_InMemory, RegressorMixin):
-    """scikit-learn's mixin for regressors, with ``score`` also for collections of Dask."""
 
 
 def keyword_only_from(version: str, *, old_order: tuple[str, ...]) -> Callable[[_Class], _Class]:

@@ -248,11 +248,6 @@ class ExpansionModel(ABC):
 
     expansion_: Expansion
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
-        return tags
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpansionStack:
