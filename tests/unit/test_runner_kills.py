@@ -98,9 +98,9 @@ import multiprocessing, os, sys, time
 from pathlib import Path
 from bochner_papers.runner.catalog import ExperimentError, choose
 from bochner_papers.runner.reproduction import reproduce
-from bochner_papers import _workers
+from bochner_papers.runner import workers
 forks = multiprocessing.get_context("fork")
-_workers.multiprocessing.get_context = lambda kind: forks
+workers.multiprocessing.get_context = lambda kind: forks
 experiments = choose(["slow"], sys.argv[1])
 for _ in sys.stdin:
     child = os.fork()

@@ -70,36 +70,36 @@ def run_tasks(
     waiting = deque(tasks)
     n_jobs = min(n_jobs, len(waiting))
     context = multiprocessing.get_context("spawn")
-    crew: dict[Connection, tuple[Any, Task, float]] = {}
+    running: dict[Connection, tuple[Any, Task, float]] = {}
     try:
         with _environment(n_jobs, download):
             for _ in range(n_jobs):
-                _assign(crew, *_hired(context), waiting)
-            while crew:
-                for connection in wait(list(crew)):
+                _assign(running, *_start_worker(context), waiting)
+            while running:
+                for connection in wait(list(running)):
                     assert isinstance(connection, Connection)
-                    process, task, started = crew.pop(connection)
+                    process, task, started = running.pop(connection)
                     try:
                         outcome = connection.recv()
                     except (EOFError, ConnectionResetError):
                         process.join()
-                        outcome = Outcome(
-                            task, None, time.monotonic() - started, _obituary(process.exitcode)
-                        )
+                        error = _exit_message(process.exitcode)
+                        outcome = Outcome(task, None, time.monotonic() - started, error)
                         connection.close()
-                        process, connection = _hired(context) if waiting else (process, connection)
+                        if waiting:
+                            process, connection = _start_worker(context)
                     if waiting:
-                        _assign(crew, process, connection, waiting)
+                        _assign(running, process, connection, waiting)
                     else:
                         connection.close()
                     yield outcome
     finally:
-        for connection, (process, _, _) in crew.items():
+        for connection, (process, _, _) in running.items():
             process.terminate()
             connection.close()
 
 
-def _hired(context: Any) -> tuple[Any, Connection]:
+def _start_worker(context: Any) -> tuple[Any, Connection]:
     """Start a worker, and return it with the connection to it."""
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
@@ -108,20 +108,22 @@ def _hired(context: Any) -> tuple[Any, Connection]:
     return process, ours
 
 
-def _assign(crew: dict, process: Any, connection: Connection, waiting: deque[Task]) -> None:
+def _assign(running: dict, process: Any, connection: Connection, waiting: deque[Task]) -> None:
     task = waiting.popleft()
-    crew[connection] = (process, task, time.monotonic())
+    running[connection] = (process, task, time.monotonic())
     with suppress(OSError):  # a worker that is already dead: reading from it will say so
         connection.send(task)
 
 
-def _obituary(exit_code: int | None) -> str:
-    cause = (
-        f"signal {signal.Signals(-exit_code).name}"
-        if exit_code and exit_code < 0
-        else f"exit code {exit_code}"
+def _exit_message(exit_code: int | None) -> str:
+    """Return a sentence on why a worker ended."""
+    cause = f"exit code {exit_code}"
+    if exit_code and exit_code < 0:
+        cause = f"signal {signal.Signals(-exit_code).name}"
+    return (
+        f"the worker process died ({cause}); with SIGKILL, memory most likely ran out: "
+        "try fewer --jobs"
     )
-    return f"the worker process died ({cause}); with SIGKILL, memory most likely ran out: try fewer --jobs"
 
 
 @contextmanager
@@ -141,7 +143,7 @@ def _environment(n_jobs: int, download: bool) -> Iterator[None]:
 
 def _work(connection: Connection) -> None:
     """Run cases and send their outcomes until the other end closes."""
-    # Ctrl-C reaches the whole group; the parent decides.
+    # Ctrl-C reaches all processes of the terminal; the parent ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     with suppress(EOFError, OSError), listening(lambda _: False):  # the only bar is the parent's
@@ -166,21 +168,14 @@ def _outcome(task: Task) -> Outcome:
             raise TypeError(f"run must return a dictionary, got {type(result).__name__}")
         return Outcome(task, result, time.perf_counter() - started)
     except Exception as error:
-        said, skipped = (
-            f"{type(error).__name__}: {error}",
-            isinstance(error, DatasetNotFound | ModuleNotFoundError),
-        )
-        return Outcome(
-            task, None, time.perf_counter() - started, said, traceback.format_exc(), skipped
-        )
+        seconds, message = time.perf_counter() - started, f"{type(error).__name__}: {error}"
+        skipped = isinstance(error, DatasetNotFound | ModuleNotFoundError)
+        return Outcome(task, None, seconds, message, traceback.format_exc(), skipped)
 
 
 def case_rng(task: Task) -> np.random.Generator:
     """Return a generator that depends only on the experiment and the case."""
-    name = (
-        task.module.rpartition(".")[2]
-        if not task.module.endswith(".py")
-        else Path(task.module).stem
-    )
+    is_path = task.module.endswith(".py")
+    name = Path(task.module).stem if is_path else task.module.rpartition(".")[2]
     digest = hashlib.sha256(f"{name} {case_key(task.case)}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))
