@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bochner.data import RemoteTable
 from bochner.data.dask.inputs import group_bounds
 from bochner.data.dask.rows import DaskRows
+from bochner.data.dask.tables import RemoteTable
 
 da = pytest.importorskip("dask.array")
 N = 150

@@ -12,9 +12,10 @@ from tabular_samples import few_waves, regression, short_choice_of_ranks  # noqa
 from test_dask_travel import watched  # noqa: F401
 
 from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
-from bochner.data import RemoteTable, repetitions
+from bochner.data import repetitions
 from bochner.data.dask import rows as dask_rows
 from bochner.data.dask import tables as dask_tables
+from bochner.data.dask.tables import RemoteTable
 from bochner.learners.descent import joint_descent
 from bochner.tables.read import streaming
 from bochner.tabular import fitting, waves

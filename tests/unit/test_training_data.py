@@ -1,10 +1,8 @@
 """TrainingData: equal rows are merged, held out together, and drawn with their targets."""
 
-import dask.array as da
 import numpy as np
-import pytest
 
-from bochner.data import LocalRows, as_rows, repetitions
+from bochner.data import LocalRows, repetitions
 from bochner.data.targets import Labels, Values
 from bochner.data.training import TrainingData
 
@@ -107,20 +105,3 @@ def test_every_row_is_equally_likely_to_be_sampled():
     counts = np.bincount(drawn.astype(int), minlength=8)
     deviation = np.sqrt(2000 * 0.25 * 0.75)
     assert np.all(np.abs(counts - 500) < 5 * deviation)
-
-
-# --- rows in memory -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["array", "map", "dask"])
-def test_rows_of_any_kind_are_brought_to_memory(kind, tmp_path):
-    X = np.arange(12.0).reshape(6, 2)
-    given = X
-    if kind == "map":
-        given = np.memmap(tmp_path / "rows", X.dtype, "w+", shape=X.shape)
-        given[:] = X
-    elif kind == "dask":
-        given = da.from_array(X, chunks=(2, 2))
-    rows = as_rows(given).in_memory_rows()
-    assert rows.in_memory
-    np.testing.assert_array_equal(rows.source, X)

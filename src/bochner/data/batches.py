@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
 from .._loops.threads import ordered_map
 from .maps import is_mapped, release_pages
@@ -27,6 +29,8 @@ WINDOW_NUMBERS, FEWEST_TOGETHER = 2**23, 1024
 LONGEST_RUN, RUNS = 1024, 64
 # Sums that one task adds.
 ADDED_AT_ONCE = 8
+# Bytes read at once from a memory map or a sparse matrix.
+STREAMED_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -180,3 +184,34 @@ def add_all(sums: list) -> tuple:
             np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True)
         )
     return total
+
+
+def streamed_blocks(source, row_bytes, rng):
+    """Yield (first row, block) of a memory map or a sparse matrix in random order.
+
+    The blocks of a memory map share one array.
+    """
+    size, n_rows = max(256, STREAMED_BYTES // row_bytes), source.shape[0]
+    starts = rng.permutation(np.arange(0, n_rows, size))
+    if sp.issparse(source):
+        yield from ((int(start), source[start : start + size]) for start in starts)
+        return
+    block = np.empty((min(size, n_rows), source.shape[1]), source.dtype)
+    for start in starts:
+        filled = block[: min(size, n_rows - start)]
+        for part in gen_batches(len(filled), -(-size // 4)):
+            rows = slice(int(start) + part.start, int(start) + part.stop)
+            filled[part] = source[rows]
+            release_pages(source, rows)
+        yield int(start), filled
+
+
+def shuffled_within(start, block, size, rng, kept):
+    """Yield the batches of one block that begins at row ``start``."""
+    picked = np.arange(start, start + block.shape[0])
+    if kept is not None:
+        picked = picked[kept[picked]]
+    picked = rng.permutation(picked)
+    for first in range(0, len(picked), size):
+        numbers = picked[first : first + size]
+        yield block, numbers - start, numbers

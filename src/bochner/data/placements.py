@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .dask.rows import as_rows
+from .rows import as_rows
 
 
 def placements(X: np.ndarray, block_size: int = 17) -> Iterator[tuple[str, Any]]:

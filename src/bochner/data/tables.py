@@ -13,13 +13,11 @@ from sklearn.utils import gen_batches
 from .._loops.arrays import as_dense
 from .checks import check_numbers
 from .columns import column_kind, has_large_integers, is_frame, table_column
-from .dask.inputs import is_remote, zarr_as_dask
 from .dask.tables import RemoteTable
 from .inputs import TableInputs
 from .maps import release_scratches, scratch
-from .observations import input_keys
-from .repetitions import EqualRows, equal_keys
-from .rows import Block, LocalRows, Rows
+from .repetitions import EqualRows, equal_keys, input_keys
+from .rows import Block, LocalRows, Rows, is_remote
 from .targets import Target
 from .unfamiliar import warn_of_unfamiliar
 
@@ -39,7 +37,6 @@ def open_table(estimator: Any, X: Any, *, reset: bool = False) -> Table:
     Frames are returned as they are: ``TableInputs`` checks their columns. Other rows must be
     numbers, unless ``estimator.categorical_features`` lists columns; missing values are allowed.
     """
-    X = zarr_as_dask(X)
     if is_remote(X):
         return DaskTable(estimator, X, reset)
     return LocalTable(_checked(estimator, X, reset))

@@ -18,11 +18,11 @@ from sklearn.utils.multiclass import type_of_target
 
 from .._checks import check_choice, check_count, check_positive
 from .._loops.arrays import frozen_array
-from .checks import check_weights
-from .given_targets import (
+from .checks import (
     MANY_LEVELS,
     as_values,
     check_labels,
+    check_weights,
     coded,
     given_target,
     inconsistent_rows,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..rows import LocalRows, Rows, assert_unmasked, shuffled_within
-from ..tensor_rows import TensorRows, is_tensor
+from ..._loops.arrays import assert_unmasked
+from ..batches import shuffled_within
+from ..rows import LocalRows, Rows, as_rows
 from .batches import FEW_BYTES, DaskShards
 from .clusters import computed, has_room, is_persisted, persisted, sent, warn_of_rereading
 from .inputs import (
@@ -18,10 +19,8 @@ from .inputs import (
     by_partition,
     group_bounds,
     group_sizes,
-    is_remote,
     plus,
     remote_array,
-    zarr_as_dask,
 )
 
 
@@ -280,38 +279,3 @@ def _finite_signal(signal):
     if signal.dtype.kind == "f":
         LocalRows(signal).assert_finite("y", place=" of its partition")
     return signal
-
-
-def as_rows(
-    X: Any, block_size: int | str = "auto", names: Any = None, *, persist: bool = False
-) -> Rows:
-    """Return the rows of X, checked for finite numbers; ``Rows`` are returned unchanged.
-
-    ``names`` of the columns are for error messages. Rows that are read several times should
-    ``persist`` on the workers.
-    """
-    if isinstance(X, Rows):
-        return X
-    X = zarr_as_dask(X)
-    if is_remote(X):
-        return DaskRows(X, block_size, names, persist=persist)
-    if is_tensor(X):
-        tensor_rows = TensorRows(X, block_size)
-        tensor_rows.assert_finite(names=names)
-        return tensor_rows
-    if sp.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:  # repeated entries are added up
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.asarray(X)
-        if X.dtype.kind not in "fiub":
-            X = X.astype(np.float64)
-    rows = LocalRows(X, block_size)
-    if X.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
-        )
-    rows.assert_finite(names=names)
-    return rows

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._loops.arrays import as_dense, working_dtype
-from ..rows import assert_finite, assert_unmasked
+from ..._loops.arrays import as_dense, assert_finite, assert_unmasked, working_dtype
 from .clusters import computed, has_room, warn_of_rereading
 from .inputs import (
     assert_two_dimensional,
