@@ -125,7 +125,7 @@ def library_faults(path):
 # Names that ask where rows live.  ``LocalRows(X)`` wraps an array and is no such question.
 LOCATION_QUESTIONS = {
     *("is_remote", "is_local", "is_tensor", "is_mapped", "in_memory", "has_cheap_access"),
-    *("gathered", "map_blocks", "to_delayed", "memmap", "RemoteTable"),
+    *("gathered", "map_blocks", "to_delayed", "memmap", "DaskTable"),
 }
 KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
 # Code above ``data`` that asks all the same, and the reason: "file:function", or "file" for all

@@ -5,6 +5,7 @@ Rows may be in memory, in memory maps, on Dask or on other devices.
 
 from .._loops.arrays import assert_finite
 from .batches import BatchPlan, enough_rows
+from .checks import gathered, of_predictions
 from .dask.clusters import with_the_scheduler
 from .maps import is_mapped, mapped_bytes, release_scratches, scratch
 from .repetitions import column_keys, row_keys
@@ -14,9 +15,7 @@ from .rows import (
     Rows,
     as_rows,
     blocks_of,
-    gathered,
     is_remote,
-    of_predictions,
     row_numbers,
 )
 from .tensor_rows import array_api_version_of

@@ -1,5 +1,6 @@
 """Checks of X, y and sample_weight, with messages that state what to write instead."""
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, validate
 
 from .._loops.arrays import as_dense, assert_unmasked
 from .columns import is_missing
-from .rows import LocalRows, Rows, as_rows, gathered, is_remote, is_tensor
+from .rows import LocalRows, Rows, as_rows, is_remote, is_tensor
 
 # Squares and sums of larger weights could overflow.
 _MOST_WEIGHT = 1e100
@@ -185,7 +186,20 @@ def _points(X, name):
     return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
 
 
-# --- y ----------------------------------------------------------------------------------------
+# --- y and predictions ----------------------------------------------------------------------------
+
+
+def gathered(values: Any) -> Any:
+    """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
+    if is_remote(values):
+        from .dask.clusters import computed
+
+        return computed(values)[0]
+    if is_tensor(values):
+        from .tensor_rows import on_host
+
+        return on_host(values)
+    return values
 
 
 def given_target(y: Any, n_rows: int | None, owner: str) -> np.ndarray:
@@ -269,3 +283,19 @@ def check_labels(y, advice):
     if advice and type_of_target(y, input_name="y").startswith("continuous"):
         raise ValueError(f"Unknown label type: y is continuous, but classes are needed. {advice}")
     check_classification_targets(y)
+
+
+def of_predictions(
+    function: Callable, values: Any, dtype: Any, n_columns: int | None = None
+) -> Any:
+    """Apply a function to predictions; those on Dask stay lazy.
+
+    The result is one-dimensional, or has ``n_columns``.
+    """
+    if not is_remote(values):
+        return function(values)
+    shape: dict[str, Any] = {"drop_axis": 1} if n_columns is None and values.ndim == 2 else {}
+    if n_columns is not None:
+        shape = {"chunks": (values.chunks[0], (n_columns,))}
+    meta = np.empty((0,) * (1 if n_columns is None else 2), dtype)
+    return values.map_blocks(function, dtype=dtype, meta=meta, **shape)

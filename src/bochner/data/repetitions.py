@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .checks import gathered
 from .columns import is_frame
-from .rows import Block, LocalRows, Rows, as_rows, gathered, is_remote, is_tensor
+from .rows import Block, LocalRows, Rows, as_rows, is_remote, is_tensor
 from .targets import Labels, Target, Values
 
 # Equal rows are ties if at least this share of the repeated rows has inputs that also occur with

@@ -2,8 +2,7 @@
 
 ``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend only
 on the shape of the data, and partial sums are added in row order, so the result does not depend on
-the number of threads. Nothing above this package asks whether rows are an array, a sparse matrix, a
-memory map or a Dask array. Another storage for rows is another subclass of ``Rows``.
+the number of threads. Another storage for rows is another subclass of ``Rows``.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,8 +52,6 @@ class Rows(ABC):
 
     source: Any
     block_size: int | str
-    # True if the rows are on this machine, in memory or in a file.
-    is_local: ClassVar[bool]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,14 +70,9 @@ class Rows(ABC):
         return self.shape[0]
 
     @property
-    def in_memory(self) -> bool:
-        """True if the rows are an array in memory."""
-        return False
-
-    @property
     def has_cheap_access(self) -> bool:
         """True if some rows can be read for much less than a pass over all rows."""
-        return self.is_local
+        return False
 
     @abstractmethod
     def sum(self, block: Callable, *signals: Any) -> Any:
@@ -212,13 +204,16 @@ class Rows(ABC):
 class LocalRows(Rows):
     """Rows of an array, a CSR matrix or a memory map: blocks are shared between threads."""
 
-    is_local = True
-
     def __init__(self, source: Any, block_size: int | str = "auto"):
         self.source, self.block_size = source, block_size
 
     @property
+    def has_cheap_access(self):
+        return True
+
+    @property
     def in_memory(self) -> bool:
+        """True for an array that is not a memory map."""
         return isinstance(self.source, np.ndarray) and not is_mapped(self.source)
 
     def sum(self, block, *signals):
@@ -441,32 +436,3 @@ def is_tensor(X: Any) -> bool:
     from .tensor_rows import array_api_compat
 
     return array_api_compat().is_array_api_obj(X)
-
-
-def gathered(values: Any) -> Any:
-    """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
-    if is_remote(values):
-        from .dask.clusters import computed
-
-        return computed(values)[0]
-    if is_tensor(values):
-        from .tensor_rows import on_host
-
-        return on_host(values)
-    return values
-
-
-def of_predictions(
-    function: Callable, values: Any, dtype: Any, n_columns: int | None = None
-) -> Any:
-    """Apply a function to predictions; those on Dask stay lazy.
-
-    The result is one-dimensional, or has ``n_columns``.
-    """
-    if not is_remote(values):
-        return function(values)
-    shape: dict[str, Any] = {"drop_axis": 1} if n_columns is None and values.ndim == 2 else {}
-    if n_columns is not None:
-        shape = {"chunks": (values.chunks[0], (n_columns,))}
-    meta = np.empty((0,) * (1 if n_columns is None else 2), dtype)
-    return values.map_blocks(function, dtype=dtype, meta=meta, **shape)

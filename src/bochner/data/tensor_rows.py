@@ -63,8 +63,6 @@ def array_api_compat() -> Any:
 class TensorRows(Rows):
     """Two-dimensional array of the standard; sums are NumPy arrays, maps stay on the device."""
 
-    is_local = False
-
     def __init__(self, source: Any, block_size: int | str = "auto"):
         self.xp = array_api_compat().array_namespace(source)
         if source.ndim != 2:
@@ -129,9 +127,6 @@ class TensorRows(Rows):
             yield from shuffled_within(
                 blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept
             )
-
-    def persist(self, signal):
-        return signal
 
     def assert_finite(self, name="X", names=None):
         """Raise for NaN and infinity, with their row and column."""

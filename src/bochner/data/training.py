@@ -108,7 +108,7 @@ class TrainingData:
         first, places = different(np.column_stack([as_dense(points), *target_columns(self.target)]))
         totals = np.bincount(places, self.weights).astype(np.float64)
         if not in_order and len(first) == n_rows and np.all(totals == 1):
-            rows = self.rows if self.rows.is_local else LocalRows(points)
+            rows = self.rows if isinstance(self.rows, LocalRows) else LocalRows(points)
             return replace(self, rows=rows, weights=None)
         present = totals > 0
         counts = None if self.counts is None else np.bincount(places, self.counts)[present]

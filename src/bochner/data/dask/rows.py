@@ -32,8 +32,6 @@ class DaskRows(Rows):
     sums read the data once.
     """
 
-    is_local = False
-
     def __init__(
         self,
         source: Any,
