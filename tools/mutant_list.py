@@ -1019,7 +1019,10 @@ MUTANTS: list[Mutant] = [
                 "if np.any(weights < 0):\n        row = int(",
                 "if False:\n        row = int(",
             ),
-            "check-width": ("elif rows.n_features != estimator.n_features_in_:", "elif False:"),
+            "check-width": (
+                "_check_n_features(estimator, rows, reset=reset)",
+                "_check_n_features(estimator, rows, reset=True)",
+            ),
             "check-share": (
                 "if check_positive(value, name) > 1 or",
                 "if check_positive(value, name) > 2 or",

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_feature_names, check_array, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_array,
+    validate_data,
+)
 
 from .._loops.arrays import as_dense, assert_unmasked
 from .columns import is_missing
@@ -43,13 +48,7 @@ def check_rows(
                 f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is "
                 f"required by {type(estimator).__name__}."
             )
-        if reset:
-            estimator.n_features_in_ = rows.n_features
-        elif rows.n_features != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
+        _check_n_features(estimator, rows, reset=reset)
         return rows
     numbers = check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
     return as_rows(numbers, block_size, names=vars(estimator).get("feature_names_in_"))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import _check_n_features
 
 from ..._loops.arrays import as_dense, assert_finite, assert_unmasked, working_dtype
 from ..columns import lists_columns
@@ -114,11 +115,8 @@ class DaskTable:
         """
         if self.frame is not None:
             inputs.check_columns(self.frame)
-        elif self.n_features != inputs.n_features_in_:
-            raise ValueError(
-                f"X has {self.n_features} features, but {type(self._estimator).__name__} is "
-                f"expecting {inputs.n_features_in_} features as input."
-            )
+        else:
+            _check_n_features(self._estimator, self, reset=False)
 
         def on_part(part):
             part = checked_part(inputs, part, False)
