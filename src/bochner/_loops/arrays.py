@@ -41,15 +41,6 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def assert_unmasked(values, name):
-    """Raise for masked arrays, whose hidden numbers would be used."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(
-            f"Input {name} contains masked values, which bochner would have to guess. Fill them "
-            f"first, e.g. {name}.filled(0), or leave their rows out."
-        )
-
-
 def assert_finite(block, name="X", names=None, first_row=0, place="", allow_nan=False):
     """Raise for infinity, and for NaN unless it is allowed, with the first row and column."""
     numbers = block.data if sp.issparse(block) else block

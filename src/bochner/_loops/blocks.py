@@ -1,11 +1,9 @@
 """Functions of one block of rows: a matrix product, then a fused kernel on tiles in cache."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import working_dtype
+from .arrays import read_only, working_dtype
 
 # One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or
 # 8 MB) that no method ever holds an n x N matrix.
@@ -128,19 +126,29 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
     return gradient
 
 
-def gram_block(features, X, targets=None, row_weights=None):
-    """Return Φᵀ diag(h) Φ and, with targets, Φᵀ diag(h) Y of one block, Φ = ``features(X)``."""
-    block = features(X)
-    scaled_targets: Any = None if targets is None else _columns(targets)
-    if row_weights is not None:
-        root = np.sqrt(row_weights).astype(block.dtype)[:, None]
-        block = block * root
-        scaled_targets = None if targets is None else scaled_targets * root
-    # NumPy computes the product of an array with its own transpose in half the time.
-    gram = np.matmul(block.T, block).astype(np.float64)
-    if targets is None:
-        return (gram,)
-    return gram, (block.T @ scaled_targets.astype(block.dtype, copy=False)).astype(np.float64)
+def landmark_block(frequencies, phases, weights, X, out):
+    """Return ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]).
+
+    The shape is (n_rows, n_variants · n_landmarks). ``frequencies`` is (n_landmarks, D,
+    n_features), ``phases`` in radians, ``weights`` one or more sets (n_variants, n_landmarks, D).
+    One matrix product and one cosine per frequency and row, on tiles that hold whole landmarks;
+    equal to, and much faster than, a loop over landmarks.
+    """
+    from . import kernels
+
+    n_landmarks, n_atoms, n_features = frequencies.shape
+    whole = max(1, atoms_at_once(n_features) // n_atoms) * n_atoms
+    projector = Projector(X, frequencies.reshape(-1, n_features), whole)
+    half_turns = (phases * (1 / np.pi)).astype(projector.dtype)
+    for rows, atoms, tile in projector.tiles():
+        some = slice(atoms.start // n_atoms, atoms.stop // n_atoms)
+        own_weights = read_only(np.ascontiguousarray(weights[:, some], projector.dtype))
+        part = np.empty((len(tile), len(weights), some.stop - some.start), projector.dtype)
+        kernels.landmark_similarities(tile, half_turns[some], own_weights, part)
+        for variant in range(len(weights)):
+            out[rows, variant * n_landmarks + some.start : variant * n_landmarks + some.stop] = (
+                part[:, variant]
+            )
 
 
 def _columns(values):

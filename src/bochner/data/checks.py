@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._loops.arrays import as_dense, assert_unmasked
+from .._loops.arrays import as_dense
 from .columns import is_missing
 from .rows import LocalRows, Rows, as_rows, is_remote, is_tensor
 
@@ -115,6 +115,15 @@ def check_numbers(
         rows = LocalRows(numbers)
         rows.assert_finite(names=names, allow_nan=ensure_all_finite == "allow-nan")
     return numbers
+
+
+def assert_unmasked(values: Any, name: str) -> None:
+    """Raise for masked arrays, whose hidden numbers would be used."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"Input {name} contains masked values, which bochner would have to guess. Fill them "
+            f"first, e.g. {name}.filled(0), or leave their rows out."
+        )
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:

@@ -307,8 +307,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        slopes = np.zeros((table.shape[0], self.n_features_in_))
-        slopes[:, self.is_category_] = np.nan
+        slopes = np.where(self.is_category_, np.nan, np.zeros((table.shape[0], 1)))
         place = {j: k for k, j in enumerate(self.numbers_)}
         for j in np.flatnonzero(~self.is_category_).tolist():
             k = place.get(j)

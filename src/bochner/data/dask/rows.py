@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._loops.arrays import assert_unmasked
 from ..batches import shuffled_within
+from ..checks import assert_unmasked
 from ..rows import LocalRows, Rows, as_rows
 from .batches import FEW_BYTES, DaskShards
 from .clusters import computed, has_room, is_persisted, persisted, sent, warn_of_rereading

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_n_features
 
-from ..._loops.arrays import as_dense, assert_finite, assert_unmasked, working_dtype
+from ..._loops.arrays import as_dense, assert_finite, working_dtype
+from ..checks import assert_unmasked
 from ..columns import lists_columns
 from ..inputs import TableInputs
 from ..tables import LocalTable, checked_part, mapped_part, set_columns
