@@ -33,18 +33,20 @@ class Projector:
             min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype
         )
 
-    def tiles(self, kept=None, known=False):
+    def tiles(self, kept=None, stored=False):
         """Yield (rows, atoms, half-turns); the last is valid only until the next iteration.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are stored there; with ``known`` they are
+        With ``kept``, (n_rows, n_atoms), the half-turns are stored there; with ``stored`` they are
         there already.
         """
         if kept is not None:
             columns = (
-                None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
+                None
+                if stored
+                else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
             )
             for rows in tiles(self.X.shape[0]):
-                if not known:
+                if not stored:
                     self._project(rows, columns, kept[rows])
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
@@ -120,7 +122,7 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     signed_sums = signed_sums.astype(projector.dtype)
     gradient = np.zeros((len(frequencies), X.shape[1]))
-    for rows, atoms, tile in projector.tiles(kept_projection, known=True):
+    for rows, atoms, tile in projector.tiles(kept_projection, stored=True):
         kernels.potential_pull(tile, signal[rows], np.ascontiguousarray(signed_sums[:, :, atoms]))
         gradient[atoms] += (X[rows].T @ tile).T if sp.issparse(X) else tile.T @ X[rows]
     return gradient

@@ -2,10 +2,10 @@
 
 All kernels take a *projection in half-turns*, P = X Wᵀ / π, so that range reduction is ``t -
 rint(t)``: exact, branch-free, and vectorised by LLVM. They run on one thread and release the
-interpreter lock; ``rows.py`` spreads row blocks over threads, which keeps BLAS and the kernels from
-fighting for cores.
+interpreter lock; ``data/rows.py`` shares row blocks between threads, so that BLAS and the
+kernels do not compete for cores.
 
-Non-finite numbers must be rejected before (``_validation``): the kernels assume there are none.
+Non-finite numbers must be rejected before (``assert_finite``).
 """
 
 import numpy as np
@@ -189,7 +189,7 @@ def landmark_similarities(projection, phases, weights, out):
     """Compute out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])).
 
     The arrays are those of a tile of whole landmarks. Several sets v of weights on the same
-    frequencies cost one cosine all together.
+    frequencies need the cosines only once.
     """
     n_rows = projection.shape[0]
     n_variants, n_landmarks, n_atoms = weights.shape

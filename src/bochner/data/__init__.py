@@ -1,4 +1,4 @@
-"""Rows, targets and weights: the only package that knows where rows live.
+"""Rows, targets and weights: the only package that depends on where rows are stored.
 
 Rows may be in memory, in memory maps, on Dask or on other devices.
 """

@@ -83,9 +83,9 @@ class BatchPlan:
         if self.n_windows > 1:
             n_runs = -(-len(places) // self.run_rows)
             runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)
-            dealt = np.zeros(n_runs, dtype=bool)
-            dealt[runs[_component(n_runs, number, self.n_windows)]] = True
-            places = places[np.repeat(dealt, self.run_rows)[: len(places)]]
+            in_window = np.zeros(n_runs, dtype=bool)
+            in_window[runs[_component(n_runs, number, self.n_windows)]] = True
+            places = places[np.repeat(in_window, self.run_rows)[: len(places)]]
         if kept is not None:
             places = places[kept[places]]
         return places, np.random.default_rng([self.seed, epoch, shard, number]).permutation(
@@ -129,13 +129,13 @@ def local_batches(
     """
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
-        held = [
+        windows = [
             _Window(source, rows, *plan.window(epoch, s, window, kept_rows(excluded, rows)))
             for s, rows in enumerate(shards)
         ]
         for number in range(plan.n_slices):
-            yield partial(_summed, [one.slice_of(plan, number, signals) for one in held])
-        del held  # before the next window is read
+            yield partial(_summed, [one.slice_of(plan, number, signals) for one in windows])
+        del windows  # before the next window is read
 
 
 class _Window:

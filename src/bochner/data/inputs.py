@@ -184,14 +184,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
             column = table_column(table, j)
             origin = integer_origin(exact_values(column)[kept])
             values = float_column(column, self.names_[j], origin)[kept]
-            known = np.isfinite(values)
-            distinct, counts = counted(values[known], weights[known])
+            present = np.isfinite(values)
+            distinct, counts = counted(values[present], weights[present])
             if len(distinct) > 1:
                 numbers.append(j)
                 origins.append(origin)
                 statistics.append(self._statistics(distinct, counts))
                 all_knots.append(rank_knots(distinct, counts))
-            if known.any() and not known.all():
+            if present.any() and not present.all():
                 indicators.append(j)
         self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
         self.is_category_ = np.isin(np.arange(table.shape[1]), list(categorical))
@@ -205,8 +205,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
             known_levels.append(all_levels.tolist())
             if not (is_frame(table) and is_text(column)):  # numbers that were declared categories
                 continue
-            order, known = declared_order(column), texts != "missing"
-            distinct, counts = counted(ordered_numbers(texts, order)[known], weights[known])
+            order, present = declared_order(column), texts != "missing"
+            distinct, counts = counted(ordered_numbers(texts, order)[present], weights[present])
             # For two levels a number would repeat the indicator.
             if len(distinct) > 2 and np.all(np.isfinite(distinct)):
                 ordered.append(j)
@@ -253,18 +253,18 @@ class TableInputs(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
-        columns, known = iter(out.T), {}
+        columns, present = iter(out.T), {}
         for k, j in enumerate(self.numbers_):
             values = float_column(table_column(table, j), self.names_[j], self.origins_[k])
-            known[j] = np.isfinite(values)
+            present[j] = np.isfinite(values)
             next(columns)[:] = self._scaled(values, k)
         texts = {j: text_column(table_column(table, j)) for j in self.categories_}
         for k, (j, order) in enumerate(zip(self.ordered_, self.orders_), len(self.numbers_)):
             next(columns)[:] = self._scaled(ordered_numbers(texts[j], order), k)
         for j in self.indicators_:
-            if j not in known:
-                known[j] = np.isfinite(float_column(table_column(table, j), self.names_[j]))
-            next(columns)[:] = np.where(known[j], 0.0, self.gap)
+            if j not in present:
+                present[j] = np.isfinite(float_column(table_column(table, j), self.names_[j]))
+            next(columns)[:] = np.where(present[j], 0.0, self.gap)
         for j, names, others in zip(self.categories_, self.levels_, self.others_):
             codes = _level_codes(texts[j], names)
             if whole:
@@ -274,14 +274,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if others:
                 next(columns)[:] = np.where(codes < 0, self.gap, 0.0)
         if cells is not None:
-            self._note_unfamiliar(cells, known, texts)
+            self._note_unfamiliar(cells, present, texts)
         return out
 
-    def _note_unfamiliar(self, cells, known, texts):
+    def _note_unfamiliar(self, cells, present, texts):
         """Count missing values in columns that were complete in training, and unknown levels."""
-        cells.add_rows(len(next(iter([*known.values(), *texts.values()]))))
+        cells.add_rows(len(next(iter([*present.values(), *texts.values()]))))
         for j in set(self.numbers_) - set(self.indicators_):
-            cells.add_missing(self.names_[j], int(np.sum(~known[j])))
+            cells.add_missing(self.names_[j], int(np.sum(~present[j])))
         for j, levels in zip(self.categories_, self.known_levels_):
             unknown = set(texts[j].tolist()) - set(levels)
             if "missing" in unknown:

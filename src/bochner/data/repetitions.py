@@ -217,7 +217,7 @@ def draw_held_out(
 ) -> np.ndarray:
     """Return sorted numbers of about ``n_held`` random rows; copies are held out together.
 
-    At least one group of copies stays, so that there is something to learn from.
+    At least one group of copies stays, so that there are training rows.
     """
     if equal is None or equal.are_ties or len(equal.first) < 2:
         return np.sort(rng.permutation(n_rows)[:n_held])

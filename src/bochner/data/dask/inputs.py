@@ -71,7 +71,7 @@ def remote_array(X: Any) -> Any:
 
 
 def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
-    """Raise if a partition has not the number of columns and the dtype that Dask declares."""
+    """Raise if a partition has another number of columns or another dtype than Dask declares."""
     if part.shape[1] != n_columns:
         raise ValueError(
             f"Partition {number} of X has {part.shape[1]} columns, but Dask declares {n_columns}. "
@@ -103,10 +103,11 @@ def checked_frame(X: Any, frame: Any) -> Any:
 
 
 def _assert_same_columns(part, columns, partition_info=None):
-    found = list(part.columns)
-    if found == columns:
+    present = list(part.columns)
+    if present == columns:
         return part
-    lacking, extra = [c for c in columns if c not in found], [c for c in found if c not in columns]
+    lacking = [c for c in columns if c not in present]
+    extra = [c for c in present if c not in columns]
     differences = [
         f"{verb} {', '.join(map(repr, some))}"
         for verb, some in (("lacks", lacking), ("adds", extra))
@@ -183,14 +184,14 @@ def added(sums: list[Any], counts: Any) -> Any:
     """Add delayed sums in order within groups of ``counts``, then by a tree over groups."""
     import dask
 
-    together = dask.delayed(_added)
+    add = dask.delayed(_added)
     stops = np.cumsum(counts)
     sums = [
-        together(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
+        add(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
         for stop, count in zip(stops, counts, strict=True)
     ]
     while len(sums) > 1:
-        sums = [together(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
+        sums = [add(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
     return sums[0]
 
 

@@ -113,10 +113,14 @@ class DaskRows(Rows):
         groups, sizes = self._groups.current()
         take = dask.delayed(_taken)
         pieces = zip(groups, by_partition(numbers, sizes), strict=True)
-        taken = list(computed(*(take(group, some) for group, some in pieces if len(some))))
-        if not taken:
+        selected = list(computed(*(take(group, some) for group, some in pieces if len(some))))
+        if not selected:
             return np.empty((0, self.n_features), self.source.dtype)
-        return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
+        return (
+            sp.vstack(selected, format="csr")
+            if sp.issparse(selected[0])
+            else np.concatenate(selected)
+        )
 
     def epochs(self, plan, excluded, *signals):
         if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
@@ -143,31 +147,31 @@ class _Groups:
     """Groups of partitions of an array, as lists on the workers; shared by copies of the rows."""
 
     def __init__(self, source, names, persist):
-        self.source, self.names, self.wanted = source, names, persist
+        self.source, self.names, self.persist = source, names, persist
         self.lengths = source.chunks[0]
         self.bounds = group_bounds(self.lengths)
-        self.held: Any = None
+        self.persisted_groups: Any = None
         self.n_passes = 0
 
     def for_pass(self):
         """Return lists of partitions, and the rows in each; the first call may persist groups."""
-        if self.held is None and self.wanted:
-            self._hold()
+        if self.persisted_groups is None and self.persist:
+            self._persist()
         self.n_passes += 1
-        if self.wanted and self.n_passes == 2 and not self.are_persisted():
+        if self.persist and self.n_passes == 2 and not self.are_persisted():
             warn_of_rereading(self._bytes())
         return self.current()
 
     def are_persisted(self):
-        """Return True if the workers hold the rows; persist them first, if wanted and possible."""
-        if self.held is None and self.wanted:
-            self._hold()
-        return self.held is not None or is_persisted(self.source)
+        """Return True if the workers hold the rows; persist them first, if persist and possible."""
+        if self.persisted_groups is None and self.persist:
+            self._persist()
+        return self.persisted_groups is not None or is_persisted(self.source)
 
     def current(self):
         """Return the same as ``for_pass``, but do not count a pass."""
-        if self.held is not None:
-            return self.held, group_sizes(self.lengths)
+        if self.persisted_groups is not None:
+            return self.persisted_groups, group_sizes(self.lengths)
         return self._partitions(), self.lengths
 
     def counts(self, n_sums):
@@ -181,7 +185,7 @@ class _Groups:
         parts = self.source.to_delayed().ravel()
         return [check(i, _declared(self.source), self.names, part) for i, part in enumerate(parts)]
 
-    def _hold(self):
+    def _persist(self):
         import dask
 
         if not has_room(self._bytes()):
@@ -192,7 +196,7 @@ class _Groups:
             check(int(first), declared, self.names, *parts[first:last])
             for first, last in pairwise(self.bounds)
         ]
-        self.held = list(persisted(*groups))
+        self.persisted_groups = list(persisted(*groups))
 
     def _bytes(self):
         return self.source.dtype.itemsize * self.source.size
@@ -267,8 +271,10 @@ def _group_map(block, n_columns, dtype, block_size, parts, *signals):
 def _taken(parts, numbers):
     """Return the rows of a group with these sorted numbers."""
     pieces = zip(parts, by_partition(numbers, [part.shape[0] for part in parts]))
-    taken = [part[some] for part, some in pieces if len(some)]
-    return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
+    selected = [part[some] for part, some in pieces if len(some)]
+    return (
+        sp.vstack(selected, format="csr") if sp.issparse(selected[0]) else np.concatenate(selected)
+    )
 
 
 def _finite_signal(signal):
