@@ -40,11 +40,7 @@ class Projector:
         there already.
         """
         if kept is not None:
-            columns = (
-                None
-                if stored
-                else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
-            )
+            columns = None if stored else self._columns(slice(None))
             for rows in tiles(self.X.shape[0]):
                 if not stored:
                     self._project(rows, columns, kept[rows])
@@ -52,7 +48,7 @@ class Projector:
             return
         for atoms in tiles(len(self.frequencies), self.at_once):
             # Dividing tile by tile costs 1/1024 of the product, and never copies all frequencies.
-            columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
+            columns = self._columns(atoms)
             if sp.issparse(self.X):
                 columns = np.ascontiguousarray(columns)  # otherwise scipy copies it for every tile
             for rows in tiles(self.X.shape[0]):
@@ -60,6 +56,9 @@ class Projector:
                 tile = self.buffer[: shape[0] * shape[1]].reshape(shape)
                 self._project(rows, columns, tile)
                 yield rows, atoms, tile
+
+    def _columns(self, atoms):
+        return (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
 
     def _project(self, rows, columns, out):
         if sp.issparse(self.X):

@@ -83,7 +83,7 @@ def has_room(n_bytes: float) -> bool:
 
 
 def worker_threads() -> int:
-    """Return the number of tasks that run at the same time on the cluster, or else on this machine."""
+    """Return the number of simultaneous tasks of the cluster, or else of this machine."""
     client = _client()
     if client is None:
         return os.cpu_count() or 1

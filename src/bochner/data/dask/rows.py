@@ -116,11 +116,7 @@ class DaskRows(Rows):
         selected = list(computed(*(take(group, some) for group, some in pieces if len(some))))
         if not selected:
             return np.empty((0, self.n_features), self.source.dtype)
-        return (
-            sp.vstack(selected, format="csr")
-            if sp.issparse(selected[0])
-            else np.concatenate(selected)
-        )
+        return _stacked(selected)
 
     def epochs(self, plan, excluded, *signals):
         if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
@@ -272,9 +268,11 @@ def _taken(parts, numbers):
     """Return the rows of a group with these sorted numbers."""
     pieces = zip(parts, by_partition(numbers, [part.shape[0] for part in parts]))
     selected = [part[some] for part, some in pieces if len(some)]
-    return (
-        sp.vstack(selected, format="csr") if sp.issparse(selected[0]) else np.concatenate(selected)
-    )
+    return _stacked(selected)
+
+
+def _stacked(parts):
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _finite_signal(signal):
