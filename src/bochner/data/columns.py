@@ -98,13 +98,8 @@ def _is_category(column):
 
 
 def _are_dates(values):
-    some = False
-    for value in values:
-        if not is_missing(value):
-            if not isinstance(value, date):
-                return False
-            some = True
-    return some
+    present = (value for value in values if not is_missing(value))
+    return isinstance(next(present, None), date) and all(isinstance(one, date) for one in present)
 
 
 def _is_place(value, n_columns):

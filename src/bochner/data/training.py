@@ -10,7 +10,7 @@ import numpy as np
 from .._loops.arrays import as_dense
 from . import repetitions
 from .checks import check_weights
-from .repetitions import EqualRows, different, draw_held_out, equal_rows, target_columns
+from .repetitions import EqualRows, different, equal_rows, target_columns
 from .rows import LocalRows, Rows
 from .targets import Labels, Target, Values
 
@@ -126,17 +126,6 @@ class TrainingData:
         if self.places is None:
             return values
         return np.concatenate([values, np.zeros_like(values[:1])])[self.places]
-
-    def held_out(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Return sorted numbers of about ``n_rows`` random rows; copies are held out together."""
-        return draw_held_out(self.equal_rows(), len(self), n_rows, rng)
-
-    def sample(self, n_rows: int, rng: np.random.Generator) -> TrainingData:
-        """Return at most ``n_rows`` random rows of positive weight, in memory and in order."""
-        numbers = np.arange(len(self)) if self.weights is None else np.flatnonzero(self.weights)
-        if len(numbers) > n_rows:
-            numbers = np.sort(rng.choice(numbers, n_rows, replace=False))
-        return self.take(numbers)
 
     def with_copies(self) -> Self:
         """Find equal rows, so that leave-one-out leaves out copies together; see ``EqualRows``."""
