@@ -199,6 +199,8 @@ def _points(X, name):
 
 def gathered(values: Any) -> Any:
     """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
+    if type(values).__module__.startswith("zarr"):  # one column, read without Dask
+        return np.asarray(values)
     if is_remote(values):
         from .dask.clusters import computed
 
