@@ -69,7 +69,7 @@ class BatchPlan:
 
     def shard(self, number: int) -> slice:
         """Return the rows of a shard."""
-        return _component(self.n_rows, number, self.n_shards)
+        return _nth_part(self.n_rows, number, self.n_shards)
 
     def window(
         self, epoch: int, shard: int, number: int, kept: np.ndarray | None = None
@@ -84,7 +84,7 @@ class BatchPlan:
             n_runs = -(-len(places) // self.run_rows)
             runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)
             in_window = np.zeros(n_runs, dtype=bool)
-            in_window[runs[_component(n_runs, number, self.n_windows)]] = True
+            in_window[runs[_nth_part(n_runs, number, self.n_windows)]] = True
             places = places[np.repeat(in_window, self.run_rows)[: len(places)]]
         if kept is not None:
             places = places[kept[places]]
@@ -94,7 +94,7 @@ class BatchPlan:
 
     def slice_of(self, order: np.ndarray, number: int) -> np.ndarray:
         """Return the part of a window that belongs to one batch."""
-        return order[_component(len(order), number, self.n_slices)]
+        return order[_nth_part(len(order), number, self.n_slices)]
 
 
 def enough_rows(batch_size: int, n_kept: int) -> int:
@@ -112,7 +112,7 @@ def kept_rows(excluded: np.ndarray, rows: slice) -> np.ndarray | None:
     return kept
 
 
-def _component(n_items, number, n_parts):
+def _nth_part(n_items, number, n_parts):
     """Return one of ``n_parts`` contiguous parts whose lengths differ by at most one."""
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
 

@@ -83,7 +83,7 @@ def check_numbers(
     ensure_all_finite: bool | str = True,
     **keywords: Any,
 ) -> Any:
-    """Call scikit-learn's ``validate_data``, and raise our own messages where NumPy would fail."""
+    """Call scikit-learn's ``validate_data``, with our own messages for what NumPy refuses."""
     if is_remote(X):
         raise TypeError(
             f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an "

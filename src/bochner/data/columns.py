@@ -50,9 +50,8 @@ def column_kind(column: Any) -> str:
 def categorical_places(listed: Any, table: Any) -> set[int]:
     """Return the places of the categorical columns.
 
-    These are the columns of text in a frame, and those that ``listed`` lists. ``listed`` is
-    "from_dtype", or a list of names or places, or a mask of one truth value per column. A listed
-    value that is a column's name means that column, also if it is an integer.
+    These are the columns of text in a frame, and the listed ones. ``listed`` is "from_dtype" for
+    none, a list of names or places, or a mask. An integer that is a column's name is that column.
     """
     names = column_names(table)
     places = {

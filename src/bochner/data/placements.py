@@ -1,4 +1,4 @@
-"""The same rows in every place where rows may be, for conformance checks."""
+"""The same rows in memory, in a memory map and on Dask, for conformance checks."""
 
 from collections.abc import Iterator
 from pathlib import Path

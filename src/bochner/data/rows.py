@@ -235,7 +235,7 @@ class LocalRows(Rows):
             raise ValueError(f"out has shape {out.shape}, but the result for X needs {shape}.")
 
         def write(rows):
-            block(self._component(rows), *(signal[rows] for signal in signals), out=out[rows])
+            block(self._select(rows), *(signal[rows] for signal in signals), out=out[rows])
             release_pages(self.source, rows)
             release_pages(out, rows)
 
@@ -318,13 +318,13 @@ class LocalRows(Rows):
         deque(each(check, blocks_of(len(self), size)), maxlen=0)
 
     def _on_block(self, block, signals, rows):
-        result = block(self._component(rows), *(signal[rows] for signal in signals))
+        result = block(self._select(rows), *(signal[rows] for signal in signals))
         release_pages(self.source, rows)
         parts = result if isinstance(result, tuple) else (result,)
         parts = tuple(np.asarray(part, dtype=np.float64) for part in parts)
         return parts if isinstance(result, tuple) else parts[0]
 
-    def _component(self, rows):
+    def _select(self, rows):
         """Return some rows; all of them without a slice, which is slow for sparse matrices."""
         return self.source if rows == slice(0, len(self)) else self.source[rows]
 
