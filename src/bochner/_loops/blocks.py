@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .arrays import read_only, working_dtype
+from .lazy import fused as kernels
 
 # One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or
 # 8 MB) that no method ever holds an n x N matrix.
@@ -69,8 +70,6 @@ class Projector:
 
 def features_block(frequencies, weights, X, out=None):
     """Return [√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), in ``out`` if given."""
-    from . import kernels
-
     projector = Projector(X, frequencies)
     if out is None:
         out = np.empty((X.shape[0], 2 * len(frequencies)), projector.dtype)
@@ -95,8 +94,6 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
     ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for
     ``potential_gradient_block``.
     """
-    from . import kernels
-
     projector = Projector(X, frequencies)
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     sums = np.zeros((signal.shape[1], 2, len(frequencies)))
@@ -114,8 +111,6 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
     *all* rows; twice the result is the gradient of Σ_k s_k |û_k|². ``kept_projection`` (from
     ``fourier_sums_block``) spares the projection, and is overwritten.
     """
-    from . import kernels
-
     projector = Projector(X, frequencies)
     X = projector.X
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
@@ -135,8 +130,6 @@ def landmark_block(frequencies, phases, weights, X, out):
     One matrix product and one cosine per frequency and row, on tiles that hold whole landmarks;
     equal to, and much faster than, a loop over landmarks.
     """
-    from . import kernels
-
     n_landmarks, n_atoms, n_features = frequencies.shape
     whole = max(1, atoms_at_once(n_features) // n_atoms) * n_atoms
     projector = Projector(X, frequencies.reshape(-1, n_features), whole)
