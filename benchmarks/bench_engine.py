@@ -12,11 +12,17 @@ from measure import best_times, machine_facts, one_thread, table
 from sklearn.kernel_approximation import RBFSampler
 
 from bochner import FourierMeasure
-from bochner._loops.blocks import features_block, gram_block
+from bochner._loops.blocks import features_block
 from bochner.data import Block, LocalRows
 from bochner.learners.alignment import fourier_sums, potential_and_gradient
 
 DTYPES = (np.float32, np.float64)
+
+
+def gram_block(features, X):
+    """Return Φᵀ Φ of one block, Φ = ``features(X)``."""
+    block = features(X)
+    return (np.matmul(block.T, block).astype(np.float64),)
 
 
 def data(n_rows, n_features, n_atoms, dtype):

@@ -125,7 +125,7 @@ def library_faults(path):
 # Names that ask where rows live.  ``LocalRows(X)`` wraps an array and is no such question.
 LOCATION_QUESTIONS = {
     *("is_remote", "is_local", "is_tensor", "is_mapped", "in_memory", "has_cheap_access"),
-    *("gathered", "map_blocks", "to_delayed", "memmap", "RemoteTable"),
+    *("gathered", "map_blocks", "to_delayed", "memmap", "DaskTable"),
 }
 KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
 # Code above ``data`` that asks all the same, and the reason: "file:function", or "file" for all
@@ -170,7 +170,7 @@ def question_of(node):
         named = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node.args[1])}
         return next(iter(sorted(named & KINDS_OF_ROWS)), None)
     name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
-    if not isinstance(name, str) or name == "zarr_as_dask":
+    if not isinstance(name, str):
         return None
     is_question = name in LOCATION_QUESTIONS or "dask" in name.lower()
     # ``table.here()`` brings a table to memory; variables may have any name.

@@ -144,7 +144,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "models/certified.py data/row_draws.py data/repetitions.py",
+        "models/certified.py data/training.py data/repetitions.py",
         "unit/test_certificates.py unit/test_row_draws.py",
         {
             "copies-certified-each": ("observations[rows] = second", "observations[:] = "
@@ -153,7 +153,7 @@ MUTANTS: list[Mutant] = [
                 "return first * counts, second * counts, second\n",
                 "return first * counts, second * counts, second * counts\n",
             ),
-            "copies-split-apart": ("np.unique(equal.split_groups(), return_index", "np.unique(np.arange(len(equal.groups)), return_index"),
+            "copies-split-apart": ("_, rows, groups = np.unique(equal.split_groups(),", "_, rows, groups = np.unique(np.arange(len(equal.groups)),"),
             "copies-merged-apart": ("split_counts(np.sign(counts), share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties": ("split_counts(counts / equal.unit, share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties-apart": ("if self.unit <= row_weights.max() * (1 + _ROUNDING):", "if True:"),
@@ -643,7 +643,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- repeated rows ----------------------------------------------------------------------------
     *_group(
-        "data/repetitions.py data/row_keys.py models/kernel_machine.py models/ridge/model.py "
+        "data/repetitions.py models/kernel_machine.py models/ridge/model.py "
         "models/ridge/exact.py models/ridge/classifier.py data/training.py "
         "learners/evidence.py",
         "unit/test_repetitions.py",
@@ -682,7 +682,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "data/row_draws.py data/targets.py",
+        "data/training.py data/targets.py",
         "unit/test_row_draws.py unit/test_targets.py",
         {
             "draws-copies": ("np.ceil(counts), _MOST_COPIES", "np.sign(counts), _MOST_COPIES"),
@@ -1019,7 +1019,10 @@ MUTANTS: list[Mutant] = [
                 "if np.any(weights < 0):\n        row = int(",
                 "if False:\n        row = int(",
             ),
-            "check-width": ("elif rows.n_features != estimator.n_features_in_:", "elif False:"),
+            "check-width": (
+                "_check_n_features(estimator, rows, reset=reset)",
+                "_check_n_features(estimator, rows, reset=True)",
+            ),
             "check-share": (
                 "if check_positive(value, name) > 1 or",
                 "if check_positive(value, name) > 2 or",

@@ -1,4 +1,4 @@
-"""Templates of estimators: nested parameters, ``fit``, callbacks, and labels from scores."""
+"""Template of estimators: nested parameters, ``fit``, callbacks, and labels from scores."""
 
 import warnings
 from abc import abstractmethod
@@ -23,10 +23,10 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """Base class without methods."""
 
     def with_callbacks(method):
-        """The method itself."""
+        """Return the method unchanged."""
         return method
 
 
@@ -74,13 +74,13 @@ class NestedDefaults(BaseEstimator):
 
 
 def restore_on_failure(method: Callable) -> Callable:
-    """A fit that fails or is interrupted leaves the estimator as it was: the old model, or none.
+    """Restore the previous attributes of an estimator if a method raises or is interrupted.
 
-    Methods under it set attributes and never change what an attribute holds.
+    The method may set attributes, but must not change their values in place.
     """
 
     @wraps(method)
-    def whole(self, *arguments, **keywords):
+    def restored(self, *arguments, **keywords):
         before = dict(vars(self))
         try:
             return method(self, *arguments, **keywords)
@@ -89,85 +89,77 @@ def restore_on_failure(method: Callable) -> Callable:
             vars(self).update(before)
             raise
 
-    return whole
+    return restored
 
 
 class FitTasks:
-    """Tells callbacks of each part of a fit; does nothing when there are none.
+    """Tasks of a fit that are reported to scikit-learn's callbacks; ``context`` is None without.
 
-    ``with_callbacks`` closes callbacks by what it finds on the estimator, so ``restore_on_failure``
-    stands above it, not below.
+    ``restore_on_failure`` must be outside of ``with_callbacks``, which ends the callbacks by
+    attributes that it has set on the estimator.
     """
 
     def __init__(self, estimator: Any, n_tasks: int | None, X: Any, y: Any):
-        self.told = {"estimator": estimator, "X": X, "y": y}
-        listened = hasattr(estimator, "_skl_callbacks") or hasattr(
-            estimator, "_parent_callback_ctx"
-        )
-        self.context = estimator._init_callback_context(max_subtasks=n_tasks) if listened else None
-        if self.context is not None:
-            self.context.call_on_fit_task_begin(**self.told)
+        self.data = {"estimator": estimator, "X": X, "y": y}
+        self.context: Any = None
+        if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
+            self.context = estimator._init_callback_context(max_subtasks=n_tasks)
+            self.context.call_on_fit_task_begin(**self.data)
 
     def each(self, stage: str, names: Sequence[str]) -> Iterator[int]:
-        """0, 1, …: one task for each name, begun and done; it ends after one where a callback asks
-        to stop.
+        """Yield 0, 1, …, one task for each name, until a callback requests to stop.
 
-        Where nobody listens they move a bar of our own.
+        Without callbacks, a progress bar shows the stage.
         """
         if self.context is None:
             yield from track(range(len(names)), stage, total=len(names))
             return
         for k, name in enumerate(names):
-            task = self.context.subcontext(task_name=f"{stage}: {name}")
-            task.call_on_fit_task_begin(**self.told)
+            task = self._begin(f"{stage}: {name}")
             yield k
-            if task.call_on_fit_task_end(**self.told):
+            if task.call_on_fit_task_end(**self.data):
                 return
 
-    def step(self, name: str) -> bool:
-        """One more task is done, of which there is no fitted copy yet; True when a callback asks to
-        stop.
-        """
-        assert self.context is not None
-        task = self.context.subcontext(task_name=name)
-        task.call_on_fit_task_begin(**self.told)
-        return bool(task.call_on_fit_task_end(**self.told))
+    def finished(self, name: str, attributes: Callable[[], dict[str, Any]] | None = None) -> bool:
+        """Report a task that has ended; return True if a callback requests to stop.
 
-    def finished(self, name: str, attributes: Callable[[], dict[str, Any]]) -> bool:
-        """One more task is done; True when a callback asks to stop.  ``attributes`` make a fitted
-        copy, if one is asked for.
+        ``attributes`` returns those of a fitted copy, for callbacks.
         """
         if self.context is None:
             return False
-        task = self.context.subcontext(task_name=name)
-        task.call_on_fit_task_begin(**self.told)
-        return bool(task.call_on_fit_task_end(**self.told, reconstruction_attributes=attributes))
+        task = self._begin(name)
+        return bool(task.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes))
 
     def close(self, attributes: Callable[[], dict[str, Any]]) -> None:
-        """The fit itself is done."""
+        """Report the end of the fit."""
         if self.context is not None:
-            self.context.call_on_fit_task_end(**self.told, reconstruction_attributes=attributes)
+            self.context.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes)
+
+    def _begin(self, name):
+        task = self.context.subcontext(task_name=name)
+        task.call_on_fit_task_begin(**self.data)
+        return task
 
 
 def reporting(fit: Callable) -> Callable:
-    """A fit whose steps, all that ``track`` and ``step_done`` tell of, are tasks of its callbacks;
-    one that is asked to stop ends there.
+    """Report the steps of ``track`` and ``step_done`` to the callbacks of a fit as its tasks.
+
+    Iterations with ``track`` end when a callback requests to stop.
     """
 
     @with_callbacks
     @wraps(fit)
-    def fit_and_tell(self, X, y=None, *arguments, **keywords):
+    def reporting_fit(self, X, y=None, *arguments, **keywords):
         tasks = FitTasks(self, None, X, y)
-        if (
-            tasks.context is None
-        ):  # nobody listens, or somebody who listens to an estimator around this one
+        # Without callbacks, or with those of an outer estimator, which listens already.
+        if tasks.context is None:
             return fit(self, X, y, *arguments, **keywords)
-        with listening(tasks.step):
+        with listening(tasks.finished):
             fit(self, X, y, *arguments, **keywords)
         tasks.close(dict)
         return self
 
-    return fit_and_tell
+    return reporting_fit
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -325,12 +317,11 @@ def score_in_memory(score: Callable, X: Any, y: Any, sample_weight: Any) -> floa
 
 
 def keyword_only_from(version: str, *, old_order: tuple[str, ...]) -> Callable[[_Class], _Class]:
-    """Let a class with keyword-only parameters accept its former positional ones, with a
-    FutureWarning.
+    """Accept the former positional parameters of a class, with a FutureWarning.
 
     ``old_order`` lists the parameters that could be given by position. The signature of the class
-    stays keyword-only, so that scikit-learn's ``get_params`` and ``clone`` read the parameters as
-    usual. In release ``version`` the decorator is removed.
+    is keyword-only, as ``get_params`` and ``clone`` need it. In release ``version`` the decorator
+    is removed.
 
     >>> @keyword_only_from("0.4", old_order=("rows",))
     ... class Table:

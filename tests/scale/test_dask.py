@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from bochner import CertifiedClassifier, Gaussian, SpectralFeatures, SpectralLogistic
-from bochner._loops.blocks import features_block, gram_block
 from bochner.data import Block, as_rows
 from bochner.data.dask import rows as dask_rows
 from bochner.learners.alignment import fourier_sums, potential_and_gradient
@@ -55,13 +54,6 @@ class TestOnACluster:
             np.testing.assert_allclose(
                 fourier_sums(MODEL.measure_, on_cluster, signal_rows), expected, atol=1e-10
             )
-
-    def test_gram(self):
-        features = partial(features_block, MODEL.measure_.frequencies, MODEL.measure_.weights)
-        expected = as_rows(X).sum(Block(gram_block, features), SIGNAL)
-        got = as_rows(da.from_array(X, chunks=CHUNKS)).sum(Block(gram_block, features), SIGNAL)
-        for mine, theirs in zip(got, expected, strict=True):
-            np.testing.assert_allclose(mine, theirs, atol=1e-10)
 
     def test_potential_and_gradient(self):
         expected = potential_and_gradient(MODEL.measure_, X, SIGNAL)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from bochner.data import RemoteTable
 from bochner.data.dask.inputs import group_bounds
 from bochner.data.dask.rows import DaskRows
+from bochner.data.dask.tables import DaskTable
+from bochner.data.inputs import TableInputs
 
 da = pytest.importorskip("dask.array")
 N = 150
@@ -56,7 +57,7 @@ def test_selected_rows_come_from_all_partitions(rows):
 def test_selected_rows_of_a_table_come_from_all_partitions():
     numbers = np.array([0, 59, 60, 61, 109, 110, N - 1])
     for lengths in PARTITIONS.values():
-        table = RemoteTable(_partitioned(X, lengths))
+        table = DaskTable(TableInputs(), _partitioned(X, lengths), False)
         np.testing.assert_array_equal(table.take(numbers), X[numbers])
 
 

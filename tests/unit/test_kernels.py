@@ -9,7 +9,6 @@ from bochner._loops import blocks, kernels
 from bochner._loops.blocks import (
     features_block,
     fourier_sums_block,
-    gram_block,
     potential_gradient_block,
 )
 
@@ -124,22 +123,6 @@ class TestBlocks:
         fourier_sums_block(frequencies, X, signal, kept)
         again = potential_gradient_block(frequencies, sums, X, signal, kept)
         np.testing.assert_allclose(again, got, atol=100 * TOLERANCE[dtype])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_gram_is_the_weighted_normal_matrix(dtype):
-    rng = np.random.default_rng(0)
-    features, targets, weights = rng.normal(size=(40, 6)), rng.normal(size=(40, 2)), rng.random(40)
-    gram, cross = gram_block(np.asarray, features.astype(dtype), targets, weights)
-    np.testing.assert_allclose(
-        gram, features.T @ (weights[:, None] * features), atol=10 * TOLERANCE[dtype]
-    )
-    np.testing.assert_allclose(
-        cross, features.T @ (weights[:, None] * targets), atol=10 * TOLERANCE[dtype]
-    )
-    (alone,) = gram_block(np.asarray, features.astype(dtype))
-    np.testing.assert_allclose(alone, features.T @ features, atol=10 * TOLERANCE[dtype])
-    np.testing.assert_array_equal(alone, alone.T)
 
 
 def test_sincos_cannot_be_called_from_python():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bochner.data.repetitions import equal_keys
-from bochner.data.row_draws import members, split_counts, split_observations
 from bochner.data.targets import Labels
+from bochner.data.training import members, split_counts, split_observations
 
 
 def test_split_counts_take_copies_one_by_one(seed):

@@ -20,7 +20,7 @@ from bochner._loops.threads import (
     threads_for_matrices,
     threads_for_rows_only,
 )
-from bochner.data import Block, LocalRows, as_rows, blocks_of, rows
+from bochner.data import Block, LocalRows, as_rows, batches, blocks_of, rows
 from bochner.learners.alignment import fourier_sums, potential, potential_and_gradient
 from bochner.measures.fourier import FourierMeasure
 
@@ -359,7 +359,7 @@ def test_entries_of_a_sparse_matrix_that_are_given_twice_are_added():
 
 @pytest.mark.parametrize("storage", ["array", "sparse", "map"])
 def test_batches_give_each_kept_row_once(storage, tmp_path, monkeypatch):
-    monkeypatch.setattr(rows, "STREAMED_BYTES", 2**14)
+    monkeypatch.setattr(batches, "STREAMED_BYTES", 2**14)
     np.save(tmp_path / "X.npy", X)
     source = {
         "array": X,

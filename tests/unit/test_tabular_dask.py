@@ -12,9 +12,10 @@ from tabular_samples import few_waves, regression, short_choice_of_ranks  # noqa
 from test_dask_travel import watched  # noqa: F401
 
 from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
-from bochner.data import RemoteTable, repetitions
+from bochner.data import repetitions
 from bochner.data.dask import rows as dask_rows
 from bochner.data.dask import tables as dask_tables
+from bochner.data.dask.tables import DaskTable
 from bochner.learners.descent import joint_descent
 from bochner.tables.read import streaming
 from bochner.tabular import fitting, waves
@@ -404,10 +405,10 @@ def test_sparse_partitions_are_taken_as_numbers():
 
 
 def test_partitions_are_taken_and_mapped_one_by_one():
-    rows = RemoteTable(there(X))
+    rows = DaskTable(SpectralRegressor(), there(X), False)
     numbers = np.array([0, 5, 199, 200, 201, 699])
     np.testing.assert_array_equal(rows.take(numbers), X[numbers])
-    np.testing.assert_array_equal(rows.map(lambda part: 2 * part, 4).compute(), 2 * X)
+    np.testing.assert_array_equal(rows.map(lambda part: 2 * part, 4, X.dtype).compute(), 2 * X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert rows.map(np.negative, 4, np.float32).dtype == np.float32

@@ -1,10 +1,8 @@
 """TrainingData: equal rows are merged, held out together, and drawn with their targets."""
 
-import dask.array as da
 import numpy as np
-import pytest
 
-from bochner.data import LocalRows, as_rows, repetitions
+from bochner.data import LocalRows, repetitions
 from bochner.data.targets import Labels, Values
 from bochner.data.training import TrainingData
 
@@ -69,58 +67,3 @@ def test_large_tables_are_returned_unchanged(monkeypatch):
     assert len(data.distinct()) == 1
     monkeypatch.setattr(repetitions, "FEW_ROWS", 39)
     assert data.distinct() is data
-
-
-# --- held out and sampled -------------------------------------------------------------------------
-
-
-def test_copies_are_held_out_together(seed):
-    data, drawn = repeated(seed=seed)
-    held = data.held_out(40, np.random.default_rng(seed))
-    rest = np.setdiff1d(np.arange(len(data)), held)
-    assert 20 <= len(held) <= 40
-    assert not set(drawn[held]) & set(drawn[rest])
-
-
-def test_different_rows_are_held_out_one_by_one():
-    data = of_values(np.arange(30.0)[:, None], np.arange(30))
-    held = data.held_out(10, np.random.default_rng(0))
-    assert len(held) == 10
-    assert np.all(np.diff(held) > 0)
-
-
-def test_a_sample_has_rows_of_positive_weight_with_their_targets():
-    weights = np.tile([0.0, 3.0], 50)
-    data = of_values(np.arange(100.0)[:, None], np.arange(100), weights)
-    some = data.sample(20, np.random.default_rng(0))
-    assert len(some) == 20
-    np.testing.assert_array_equal(some.rows.source, some.target.rows)
-    np.testing.assert_array_equal(some.weights, np.full(20, 3.0))
-    np.testing.assert_array_equal(
-        data.sample(1000, np.random.default_rng(0)).target.rows[:, 0], np.arange(1, 100, 2)
-    )
-
-
-def test_every_row_is_equally_likely_to_be_sampled():
-    data, rng = of_values(np.arange(8.0)[:, None], np.arange(8)), np.random.default_rng(0)
-    drawn = np.concatenate([data.sample(2, rng).target.rows[:, 0] for _ in range(2000)])
-    counts = np.bincount(drawn.astype(int), minlength=8)
-    deviation = np.sqrt(2000 * 0.25 * 0.75)
-    assert np.all(np.abs(counts - 500) < 5 * deviation)
-
-
-# --- rows in memory -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["array", "map", "dask"])
-def test_rows_of_any_kind_are_brought_to_memory(kind, tmp_path):
-    X = np.arange(12.0).reshape(6, 2)
-    given = X
-    if kind == "map":
-        given = np.memmap(tmp_path / "rows", X.dtype, "w+", shape=X.shape)
-        given[:] = X
-    elif kind == "dask":
-        given = da.from_array(X, chunks=(2, 2))
-    rows = as_rows(given).in_memory_rows()
-    assert rows.in_memory
-    np.testing.assert_array_equal(rows.source, X)

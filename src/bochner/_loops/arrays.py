@@ -1,4 +1,4 @@
-"""Arrays for the loops: dtype, dense blocks, and read-only arrays."""
+"""Arrays for the loops: dtype, dense blocks, read-only arrays, and checks of their numbers."""
 
 from typing import Any
 
@@ -39,3 +39,41 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def assert_finite(block, name="X", names=None, first_row=0, place="", allow_nan=False):
+    """Raise for infinity, and for NaN unless it is allowed, with the first row and column."""
+    numbers = block.data if sp.issparse(block) else block
+    if numbers.dtype.kind != "f":
+        return
+    # The sum is finite for almost every finite block, and needs no temporary array.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(numbers, dtype=np.float64)):
+            return
+    wrong = np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)
+    if not wrong.any():
+        return
+    row, column, value = _first(block, wrong)
+    kind = "NaN" if np.isnan(value) else "infinity"
+    where = f"in row {first_row + row}{place}"
+    if column is not None:
+        where = f"in column {column if names is None else repr(str(names[column]))}, {where}"
+    advice = (
+        "impute first, e.g. make_pipeline(SimpleImputer(), ...)"
+        if kind == "NaN"
+        else "replace or clip it first"
+    )
+    raise ValueError(
+        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite "
+        f"numbers: {advice}."
+    )
+
+
+def _first(block, wrong):
+    """Return row, column and value of the first wrong number; a vector has no column."""
+    if not sp.issparse(block):
+        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        return int(place[0]), int(place[1]) if len(place) > 1 else None, block[place]
+    entries = block.tocoo()
+    k = np.flatnonzero(wrong)[0]
+    return int(entries.row[k]), int(entries.col[k]), entries.data[k]

@@ -1,11 +1,10 @@
 """Functions of one block of rows: a matrix product, then a fused kernel on tiles in cache."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import working_dtype
+from .arrays import read_only, working_dtype
+from .lazy import fused as kernels
 
 # One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or
 # 8 MB) that no method ever holds an n x N matrix.
@@ -35,24 +34,22 @@ class Projector:
             min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype
         )
 
-    def tiles(self, kept=None, known=False):
+    def tiles(self, kept=None, stored=False):
         """Yield (rows, atoms, half-turns); the last is valid only until the next iteration.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are stored there; with ``known`` they are
+        With ``kept``, (n_rows, n_atoms), the half-turns are stored there; with ``stored`` they are
         there already.
         """
         if kept is not None:
-            columns = (
-                None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
-            )
+            columns = None if stored else self._columns(slice(None))
             for rows in tiles(self.X.shape[0]):
-                if not known:
+                if not stored:
                     self._project(rows, columns, kept[rows])
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
         for atoms in tiles(len(self.frequencies), self.at_once):
             # Dividing tile by tile costs 1/1024 of the product, and never copies all frequencies.
-            columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
+            columns = self._columns(atoms)
             if sp.issparse(self.X):
                 columns = np.ascontiguousarray(columns)  # otherwise scipy copies it for every tile
             for rows in tiles(self.X.shape[0]):
@@ -60,6 +57,9 @@ class Projector:
                 tile = self.buffer[: shape[0] * shape[1]].reshape(shape)
                 self._project(rows, columns, tile)
                 yield rows, atoms, tile
+
+    def _columns(self, atoms):
+        return (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
 
     def _project(self, rows, columns, out):
         if sp.issparse(self.X):
@@ -70,8 +70,6 @@ class Projector:
 
 def features_block(frequencies, weights, X, out=None):
     """Return [√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), in ``out`` if given."""
-    from . import kernels
-
     projector = Projector(X, frequencies)
     if out is None:
         out = np.empty((X.shape[0], 2 * len(frequencies)), projector.dtype)
@@ -96,8 +94,6 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
     ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for
     ``potential_gradient_block``.
     """
-    from . import kernels
-
     projector = Projector(X, frequencies)
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     sums = np.zeros((signal.shape[1], 2, len(frequencies)))
@@ -115,32 +111,38 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
     *all* rows; twice the result is the gradient of Σ_k s_k |û_k|². ``kept_projection`` (from
     ``fourier_sums_block``) spares the projection, and is overwritten.
     """
-    from . import kernels
-
     projector = Projector(X, frequencies)
     X = projector.X
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     signed_sums = signed_sums.astype(projector.dtype)
     gradient = np.zeros((len(frequencies), X.shape[1]))
-    for rows, atoms, tile in projector.tiles(kept_projection, known=True):
+    for rows, atoms, tile in projector.tiles(kept_projection, stored=True):
         kernels.potential_pull(tile, signal[rows], np.ascontiguousarray(signed_sums[:, :, atoms]))
         gradient[atoms] += (X[rows].T @ tile).T if sp.issparse(X) else tile.T @ X[rows]
     return gradient
 
 
-def gram_block(features, X, targets=None, row_weights=None):
-    """Return Φᵀ diag(h) Φ and, with targets, Φᵀ diag(h) Y of one block, Φ = ``features(X)``."""
-    block = features(X)
-    scaled_targets: Any = None if targets is None else _columns(targets)
-    if row_weights is not None:
-        root = np.sqrt(row_weights).astype(block.dtype)[:, None]
-        block = block * root
-        scaled_targets = None if targets is None else scaled_targets * root
-    # NumPy computes the product of an array with its own transpose in half the time.
-    gram = np.matmul(block.T, block).astype(np.float64)
-    if targets is None:
-        return (gram,)
-    return gram, (block.T @ scaled_targets.astype(block.dtype, copy=False)).astype(np.float64)
+def landmark_block(frequencies, phases, weights, X, out):
+    """Return ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]).
+
+    The shape is (n_rows, n_variants · n_landmarks). ``frequencies`` is (n_landmarks, D,
+    n_features), ``phases`` in radians, ``weights`` one or more sets (n_variants, n_landmarks, D).
+    One matrix product and one cosine per frequency and row, on tiles that hold whole landmarks;
+    equal to, and much faster than, a loop over landmarks.
+    """
+    n_landmarks, n_atoms, n_features = frequencies.shape
+    whole = max(1, atoms_at_once(n_features) // n_atoms) * n_atoms
+    projector = Projector(X, frequencies.reshape(-1, n_features), whole)
+    half_turns = (phases * (1 / np.pi)).astype(projector.dtype)
+    for rows, atoms, tile in projector.tiles():
+        some = slice(atoms.start // n_atoms, atoms.stop // n_atoms)
+        own_weights = read_only(np.ascontiguousarray(weights[:, some], projector.dtype))
+        part = np.empty((len(tile), len(weights), some.stop - some.start), projector.dtype)
+        kernels.landmark_similarities(tile, half_turns[some], own_weights, part)
+        for variant in range(len(weights)):
+            out[rows, variant * n_landmarks + some.start : variant * n_landmarks + some.stop] = (
+                part[:, variant]
+            )
 
 
 def _columns(values):

@@ -293,9 +293,8 @@ def matern_slope_rows(squares, order, first, last, pull):
 def skinny_rows(matrix, columns, start, stop, out):
     """Compute out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns.
 
-    BLAS copies the matrix for such products; here it is read once, and what is read of four rows
-    and four columns serves sixteen sums. Where fewer are left, the last one is taken again: it is
-    written the same number twice.
+    BLAS copies the matrix for such products. This loop reads it once, four rows and four columns
+    for sixteen sums. If fewer are left, the last one is repeated.
     """
     n_columns, n = columns.shape
     zero = matrix.dtype.type(0)

@@ -323,13 +323,13 @@ def _two_valued(X, Z):
     """
     lowest = np.minimum(X.min(axis=0, initial=np.inf), Z.min(axis=0, initial=np.inf))
     highest = np.maximum(X.max(axis=0, initial=-np.inf), Z.max(axis=0, initial=-np.inf))
-    found = np.all((lowest == X) | (highest == X), axis=0)
+    two_valued = np.all((lowest == X) | (highest == X), axis=0)
     if Z is not X:
-        found &= np.all((lowest == Z) | (highest == Z), axis=0)
-    if np.count_nonzero(found) < _TWO_VALUED or len(found) < _TWO_VALUED:
+        two_valued &= np.all((lowest == Z) | (highest == Z), axis=0)
+    if np.count_nonzero(two_valued) < _TWO_VALUED:
         return None, None
-    gaps = (highest[found].astype(np.float64) - lowest[found]) if found.any() else np.empty(0)
-    return found, np.where(gaps > 0, gaps, 1.0)
+    gaps = highest[two_valued].astype(np.float64) - lowest[two_valued]
+    return two_valued, np.where(gaps > 0, gaps, 1.0)
 
 
 def skinny_product(matrix, vectors):

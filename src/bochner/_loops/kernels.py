@@ -2,10 +2,10 @@
 
 All kernels take a *projection in half-turns*, P = X Wᵀ / π, so that range reduction is ``t -
 rint(t)``: exact, branch-free, and vectorised by LLVM. They run on one thread and release the
-interpreter lock; ``rows.py`` spreads row blocks over threads, which keeps BLAS and the kernels from
-fighting for cores.
+interpreter lock; ``data/rows.py`` shares row blocks between threads, so that BLAS and the
+kernels do not compete for cores.
 
-Non-finite numbers must be rejected before (``_validation``): the kernels assume there are none.
+Non-finite numbers must be rejected before (``assert_finite``).
 """
 
 import numpy as np
@@ -174,3 +174,32 @@ def potential_pull(projection, signal, sums):
                 sine_sums = sums[k, 1]
                 for j in range(n_atoms):
                     pull[j] += a * (cosines[j] * sine_sums[j] - sines[j] * cosine_sums[j])
+
+
+@compiled(sums=True, part=True)
+def _dot(left, right):
+    total = left[0] * right[0]
+    for j in range(1, left.shape[0]):
+        total += left[j] * right[j]
+    return total
+
+
+@compiled
+def landmark_similarities(projection, phases, weights, out):
+    """Compute out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])).
+
+    The arrays are those of a tile of whole landmarks. Several sets v of weights on the same
+    frequencies need the cosines only once.
+    """
+    n_rows = projection.shape[0]
+    n_variants, n_landmarks, n_atoms = weights.shape
+    cosines = np.empty(n_atoms, projection.dtype)
+    for i in range(n_rows):
+        turns = projection[i]
+        for k in range(n_landmarks):
+            own_turns = turns[k * n_atoms : (k + 1) * n_atoms]
+            own_phases = phases[k]
+            for m in range(n_atoms):
+                _, cosines[m] = _sincos(own_turns[m] - own_phases[m])
+            for v in range(n_variants):
+                out[i, v, k] = _dot(weights[v, k], cosines)

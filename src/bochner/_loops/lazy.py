@@ -16,6 +16,7 @@ class LazyModule:
         return value
 
 
+fused = LazyModule("kernels")
 boosting = LazyModule("boosting_kernels")
 waves = LazyModule("wave_kernels")
 grams = LazyModule("gram_kernels")

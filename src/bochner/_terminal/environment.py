@@ -118,7 +118,7 @@ def environment_text(facts: dict[str, Any]) -> str:
     for extra, packages in facts["packages"].items():
         name = "dependencies" if extra == "always" else f"extra {extra}"
         lines[name] = ", ".join(
-            f"{package} {found or 'missing'}" for package, found in packages.items()
+            f"{package} {installed or 'missing'}" for package, installed in packages.items()
         )
     width = max(map(len, lines))
     return "\n".join(f"{name:{width}}  {value}" for name, value in lines.items())

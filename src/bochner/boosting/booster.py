@@ -25,9 +25,8 @@ from .._terminal.progress import track
 from ..data import Rows, row_numbers
 from ..data.checks import check_rows
 from ..data.repetitions import FEW_ROWS, equal_rows
-from ..data.row_draws import members
 from ..data.targets import Labels
-from ..data.training import TrainingData
+from ..data.training import TrainingData, members
 from ..expansions.waves import Expansion, ExpansionModel
 from ..learners.descent.gradients import Standardization, WaveParameters
 from ..learners.descent.loop import Descent, run_together

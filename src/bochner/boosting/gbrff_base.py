@@ -15,8 +15,7 @@ from .._terminal.progress import track
 from ..data import LocalRows, Rows
 from ..data.checks import check_rows
 from ..data.repetitions import FEW_ROWS, equal_rows
-from ..data.row_draws import members
-from ..data.training import TrainingData
+from ..data.training import TrainingData, members
 from ..expansions.waves import Expansion, ExpansionModel
 from ..losses import Exponential, Loss, class_probabilities
 from ..priors import Gaussian

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
 from .._loops.threads import ordered_map
 from .maps import is_mapped, release_pages
@@ -27,6 +29,8 @@ WINDOW_NUMBERS, FEWEST_TOGETHER = 2**23, 1024
 LONGEST_RUN, RUNS = 1024, 64
 # Sums that one task adds.
 ADDED_AT_ONCE = 8
+# Bytes read at once from a memory map or a sparse matrix.
+STREAMED_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class BatchPlan:
 
     def shard(self, number: int) -> slice:
         """Return the rows of a shard."""
-        return _component(self.n_rows, number, self.n_shards)
+        return _nth_part(self.n_rows, number, self.n_shards)
 
     def window(
         self, epoch: int, shard: int, number: int, kept: np.ndarray | None = None
@@ -79,9 +83,9 @@ class BatchPlan:
         if self.n_windows > 1:
             n_runs = -(-len(places) // self.run_rows)
             runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)
-            dealt = np.zeros(n_runs, dtype=bool)
-            dealt[runs[_component(n_runs, number, self.n_windows)]] = True
-            places = places[np.repeat(dealt, self.run_rows)[: len(places)]]
+            in_window = np.zeros(n_runs, dtype=bool)
+            in_window[runs[_nth_part(n_runs, number, self.n_windows)]] = True
+            places = places[np.repeat(in_window, self.run_rows)[: len(places)]]
         if kept is not None:
             places = places[kept[places]]
         return places, np.random.default_rng([self.seed, epoch, shard, number]).permutation(
@@ -90,7 +94,7 @@ class BatchPlan:
 
     def slice_of(self, order: np.ndarray, number: int) -> np.ndarray:
         """Return the part of a window that belongs to one batch."""
-        return order[_component(len(order), number, self.n_slices)]
+        return order[_nth_part(len(order), number, self.n_slices)]
 
 
 def enough_rows(batch_size: int, n_kept: int) -> int:
@@ -108,7 +112,7 @@ def kept_rows(excluded: np.ndarray, rows: slice) -> np.ndarray | None:
     return kept
 
 
-def _component(n_items, number, n_parts):
+def _nth_part(n_items, number, n_parts):
     """Return one of ``n_parts`` contiguous parts whose lengths differ by at most one."""
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
 
@@ -125,13 +129,13 @@ def local_batches(
     """
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
-        held = [
+        windows = [
             _Window(source, rows, *plan.window(epoch, s, window, kept_rows(excluded, rows)))
             for s, rows in enumerate(shards)
         ]
         for number in range(plan.n_slices):
-            yield partial(_summed, [one.slice_of(plan, number, signals) for one in held])
-        del held  # before the next window is read
+            yield partial(_summed, [one.slice_of(plan, number, signals) for one in windows])
+        del windows  # before the next window is read
 
 
 class _Window:
@@ -180,3 +184,34 @@ def add_all(sums: list) -> tuple:
             np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True)
         )
     return total
+
+
+def streamed_blocks(source, row_bytes, rng):
+    """Yield (first row, block) of a memory map or a sparse matrix in random order.
+
+    The blocks of a memory map share one array.
+    """
+    size, n_rows = max(256, STREAMED_BYTES // row_bytes), source.shape[0]
+    starts = rng.permutation(np.arange(0, n_rows, size))
+    if sp.issparse(source):
+        yield from ((int(start), source[start : start + size]) for start in starts)
+        return
+    block = np.empty((min(size, n_rows), source.shape[1]), source.dtype)
+    for start in starts:
+        filled = block[: min(size, n_rows - start)]
+        for part in gen_batches(len(filled), -(-size // 4)):
+            rows = slice(int(start) + part.start, int(start) + part.stop)
+            filled[part] = source[rows]
+            release_pages(source, rows)
+        yield int(start), filled
+
+
+def shuffled_within(start, block, size, rng, kept):
+    """Yield the batches of one block that begins at row ``start``."""
+    picked = np.arange(start, start + block.shape[0])
+    if kept is not None:
+        picked = picked[kept[picked]]
+    picked = rng.permutation(picked)
+    for first in range(0, len(picked), size):
+        numbers = picked[first : first + size]
+        yield block, numbers - start, numbers

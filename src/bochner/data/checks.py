@@ -1,19 +1,27 @@
-"""Checks of X and sample_weight, with messages that state what to write instead."""
+"""Checks of X, y and sample_weight, with messages that state what to write instead."""
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, validate_data
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_array,
+    validate_data,
+)
 
 from .._loops.arrays import as_dense
-from .dask.inputs import gathered, is_remote, remote_frame, zarr_as_dask
-from .dask.rows import as_rows
-from .rows import Rows, assert_finite, assert_unmasked
-from .tensor_rows import TensorRows, is_tensor
+from .columns import is_missing
+from .rows import LocalRows, Rows, as_rows, is_remote, is_tensor
 
 # Squares and sums of larger weights could overflow.
 _MOST_WEIGHT = 1e100
+# Integers with more levels than this, and few rows per level, are rarely meant as classes.
+MANY_LEVELS = 20
 
 
 def check_rows(
@@ -26,11 +34,10 @@ def check_rows(
     finiteness, which is checked block by block so that a memory map is never read into memory as a
     whole. ``Rows`` that one estimator passes to another are returned unchanged.
     """
-    X = zarr_as_dask(X)
     if not tensors:
         refuse_tensors(X, type(estimator).__name__)
     if isinstance(X, Rows) or is_remote(X) or is_tensor(X):
-        frame = remote_frame(X) if is_remote(X) else None
+        frame = _remote_frame(X)
         if frame is not None:
             _check_feature_names(estimator, frame, reset=reset)
         elif reset:
@@ -41,22 +48,26 @@ def check_rows(
                 f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is "
                 f"required by {type(estimator).__name__}."
             )
-        if reset:
-            estimator.n_features_in_ = rows.n_features
-        elif rows.n_features != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
+        _check_n_features(estimator, rows, reset=reset)
         return rows
     numbers = check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
     return as_rows(numbers, block_size, names=vars(estimator).get("feature_names_in_"))
 
 
+def _remote_frame(X):
+    """Return a pandas frame with the columns of a Dask frame; None for other input."""
+    if not is_remote(X):
+        return None
+    from .dask.inputs import remote_frame
+
+    return remote_frame(X)
+
+
 def refuse_tensors(X: Any, owner: str) -> None:
     """Raise TypeError if X is an array of the array API other than NumPy's, or rows made of one."""
-    if isinstance(X, TensorRows) or is_tensor(X):
-        kind = type(X.source if isinstance(X, TensorRows) else X)
+    source = X.source if isinstance(X, Rows) else X
+    if is_tensor(source):
+        kind = type(source)
         raise TypeError(
             f"{owner} needs X as a NumPy array, but X is of type "
             f"{kind.__module__}.{kind.__qualname__}: write "
@@ -72,8 +83,8 @@ def check_numbers(
     ensure_all_finite: bool | str = True,
     **keywords: Any,
 ) -> Any:
-    """Call scikit-learn's ``validate_data``, and raise our own messages where NumPy would fail."""
-    if is_remote(zarr_as_dask(X)):
+    """Call scikit-learn's ``validate_data``, with our own messages for what NumPy refuses."""
+    if is_remote(X):
         raise TypeError(
             f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an "
             "array of zarr. Give X.compute() or X[:]."
@@ -101,8 +112,18 @@ def check_numbers(
     )
     if ensure_all_finite:
         names = vars(estimator).get("feature_names_in_")
-        assert_finite(numbers, names=names, allow_nan=ensure_all_finite == "allow-nan")
+        rows = LocalRows(numbers)
+        rows.assert_finite(names=names, allow_nan=ensure_all_finite == "allow-nan")
     return numbers
+
+
+def assert_unmasked(values: Any, name: str) -> None:
+    """Raise for masked arrays, whose hidden numbers would be used."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"Input {name} contains masked values, which bochner would have to guess. Fill them "
+            f"first, e.g. {name}.filled(0), or leave their rows out."
+        )
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
@@ -171,3 +192,120 @@ def _points(X, name):
             f"{name} must be two-dimensional (points, features), got {X.ndim} dimension(s)."
         )
     return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+
+
+# --- y and predictions ----------------------------------------------------------------------------
+
+
+def gathered(values: Any) -> Any:
+    """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
+    if type(values).__module__.startswith("zarr"):  # one column, read without Dask
+        return np.asarray(values)
+    if is_remote(values):
+        from .dask.clusters import computed
+
+        return computed(values)[0]
+    if is_tensor(values):
+        from .tensor_rows import on_host
+
+        return on_host(values)
+    return values
+
+
+def given_target(y: Any, n_rows: int | None, owner: str) -> np.ndarray:
+    """Return y as an array in memory with one row for each row of X."""
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    y = gathered(y)
+    assert_unmasked(y, "y")
+    y = np.asarray(y)
+    if n_rows is not None and y.shape[:1] != (n_rows,):
+        raise ValueError(inconsistent_rows(n_rows, y.shape[0] if y.ndim else "no"))
+    return y
+
+
+def coded(y, classes):
+    """Return the places of labels among the classes, in one byte a row for few classes."""
+    # Several times faster than return_inverse.
+    return np.searchsorted(classes, y).astype(np.min_scalar_type(len(classes)))
+
+
+def as_values(owner, y):
+    check_no_objects(y, owner)
+    return check_array(y, dtype=np.float64, input_name="y", ensure_2d=False, accept_sparse=False)
+
+
+def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Validate y for a comparison with predictions: no value is missing, columns become vectors."""
+    prediction = np.asarray(prediction)
+    y = given_target(y, len(prediction), owner)
+    if y.dtype.kind == "O":
+        missing = any(is_missing(value) for value in y.ravel().tolist())
+    else:
+        missing = y.dtype.kind == "f" and not np.all(np.isfinite(y))
+    if missing:
+        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
+    if prediction.ndim == 2 and prediction.shape[1] == 1:
+        prediction = prediction[:, 0]
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    return y, prediction
+
+
+def inconsistent_rows(n_rows, n_targets):
+    return (
+        "Found input variables with inconsistent numbers of samples: "
+        f"X has {n_rows} rows, y {n_targets}."
+    )
+
+
+def check_no_objects(y, owner):
+    """Raise unless y holds numbers or texts of numbers."""
+    if y.dtype.kind in "OU":
+        values = y.ravel().tolist()
+        if any(is_missing(value) for value in values):
+            raise ValueError(
+                "Input y contains NaN or other missing values; bochner needs finite targets."
+            )
+        texts = [value for value in values if isinstance(value, str)]
+        try:
+            np.array(texts).astype(np.float64)
+        except ValueError as error:
+            raise ValueError(
+                f"{owner} needs numbers in y, but they include texts: {error}. Use a classifier "
+                "for labels."
+            ) from error
+
+
+def check_labels(y, advice):
+    """Call scikit-learn's checks of labels, and raise our own messages for mixed types and NaN."""
+    if y.dtype.kind == "O":
+        kinds = {type(value).__name__ for value in y}
+        missing = any(is_missing(value) for value in y)
+        if missing or len(kinds) > 1:
+            raise ValueError(
+                f"Unknown label type: y mixes {', '.join(sorted(kinds))}"
+                f"{' with missing values' if missing else ''}. Give labels of one type, none of "
+                "them missing."
+            )
+    elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
+    if advice and type_of_target(y, input_name="y").startswith("continuous"):
+        raise ValueError(f"Unknown label type: y is continuous, but classes are needed. {advice}")
+    check_classification_targets(y)
+
+
+def of_predictions(
+    function: Callable, values: Any, dtype: Any, n_columns: int | None = None
+) -> Any:
+    """Apply a function to predictions; those on Dask stay lazy.
+
+    The result is one-dimensional, or has ``n_columns``.
+    """
+    if not is_remote(values):
+        return function(values)
+    shape: dict[str, Any] = {"drop_axis": 1} if n_columns is None and values.ndim == 2 else {}
+    if n_columns is not None:
+        shape = {"chunks": (values.chunks[0], (n_columns,))}
+    meta = np.empty((0,) * (1 if n_columns is None else 2), dtype)
+    return values.map_blocks(function, dtype=dtype, meta=meta, **shape)

@@ -47,49 +47,48 @@ def column_kind(column: Any) -> str:
     return "numbers" if kind.startswith(("int", "uint", "float", "bool", "decimal")) else "objects"
 
 
-def categorical_places(wish: Any, table: Any) -> set[int]:
+def categorical_places(listed: Any, table: Any) -> set[int]:
     """Return the places of the categorical columns.
 
-    These are the columns of text in a frame, and those that ``wish`` lists. ``wish`` is
-    "from_dtype", or a list of names or places, or a mask of one truth value per column. A listed
-    value that is a column's name means that column, also if it is an integer.
+    These are the columns of text in a frame, and the listed ones. ``listed`` is "from_dtype" for
+    none, a list of names or places, or a mask. An integer that is a column's name is that column.
     """
     names = column_names(table)
     places = {
         j for j in range(len(names)) if is_frame(table) and _is_category(table_column(table, j))
     }
-    if isinstance(wish, str):
-        if wish != "from_dtype":
+    if isinstance(listed, str):
+        if listed != "from_dtype":
             raise ValueError(
-                f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}."
+                f"categorical_features must be 'from_dtype' or a list of columns, got {listed!r}."
             )
         return places
-    wish = list(wish)
-    if wish and all(isinstance(value, bool | np.bool_) for value in wish):
-        if len(wish) != len(names):
+    listed = list(listed)
+    if listed and all(isinstance(value, bool | np.bool_) for value in listed):
+        if len(listed) != len(names):
             raise ValueError(
-                f"categorical_features is a mask of {len(wish)} truth values, but there are "
+                f"categorical_features is a mask of {len(listed)} truth values, but there are "
                 f"{len(names)} columns. Write one truth value for each column, or a list of names."
             )
-        return places | set(np.flatnonzero(wish).tolist())
+        return places | set(np.flatnonzero(listed).tolist())
     by_name = {name: j for j, name in enumerate(names)}
-    unknown = [name for name in wish if name not in by_name and not _is_place(name, len(names))]
+    unknown = [name for name in listed if name not in by_name and not _is_place(name, len(names))]
     if unknown:
         raise ValueError(
             f"categorical_features lists {', '.join(map(repr, unknown))}, but there is no such "
             f"column. The columns are {', '.join(map(repr, names))}."
         )
-    return places | {by_name[name] if name in by_name else int(name) for name in wish}
+    return places | {by_name[name] if name in by_name else int(name) for name in listed}
 
 
-def lists_columns(wish: Any) -> bool:
+def lists_columns(listed: Any) -> bool:
     """Return True if ``categorical_features`` is a list; raise if it is neither list nor word."""
-    if not isinstance(wish, (str, Sequence, np.ndarray)):
+    if not isinstance(listed, (str, Sequence, np.ndarray)):
         raise TypeError(
-            f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}. "
+            f"categorical_features must be 'from_dtype' or a list of columns, got {listed!r}. "
             'Write e.g. categorical_features=["zip"].'
         )
-    return not isinstance(wish, str) and len(wish) > 0
+    return not isinstance(listed, str) and len(listed) > 0
 
 
 def _is_category(column):
@@ -98,13 +97,8 @@ def _is_category(column):
 
 
 def _are_dates(values):
-    some = False
-    for value in values:
-        if not is_missing(value):
-            if not isinstance(value, date):
-                return False
-            some = True
-    return some
+    present = (value for value in values if not is_missing(value))
+    return isinstance(next(present, None), date) and all(isinstance(one, date) for one in present)
 
 
 def _is_place(value, n_columns):

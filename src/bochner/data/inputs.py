@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from .._checks import check_count, check_positive
 from .checks import check_numbers, check_weights
@@ -184,14 +184,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
             column = table_column(table, j)
             origin = integer_origin(exact_values(column)[kept])
             values = float_column(column, self.names_[j], origin)[kept]
-            known = np.isfinite(values)
-            distinct, counts = counted(values[known], weights[known])
+            present = np.isfinite(values)
+            distinct, counts = counted(values[present], weights[present])
             if len(distinct) > 1:
                 numbers.append(j)
                 origins.append(origin)
                 statistics.append(self._statistics(distinct, counts))
                 all_knots.append(rank_knots(distinct, counts))
-            if known.any() and not known.all():
+            if present.any() and not present.all():
                 indicators.append(j)
         self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
         self.is_category_ = np.isin(np.arange(table.shape[1]), list(categorical))
@@ -205,8 +205,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
             known_levels.append(all_levels.tolist())
             if not (is_frame(table) and is_text(column)):  # numbers that were declared categories
                 continue
-            order, known = declared_order(column), texts != "missing"
-            distinct, counts = counted(ordered_numbers(texts, order)[known], weights[known])
+            order, present = declared_order(column), texts != "missing"
+            distinct, counts = counted(ordered_numbers(texts, order)[present], weights[present])
             # For two levels a number would repeat the indicator.
             if len(distinct) > 2 and np.all(np.isfinite(distinct)):
                 ordered.append(j)
@@ -253,40 +253,35 @@ class TableInputs(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
-        known = {}
+        columns, present = iter(out.T), {}
         for k, j in enumerate(self.numbers_):
             values = float_column(table_column(table, j), self.names_[j], self.origins_[k])
-            known[j] = np.isfinite(values)
-            out[:, k] = self._scaled(values, k)
+            present[j] = np.isfinite(values)
+            next(columns)[:] = self._scaled(values, k)
         texts = {j: text_column(table_column(table, j)) for j in self.categories_}
-        first = len(self.numbers_)
-        for k, (j, order) in enumerate(zip(self.ordered_, self.orders_), first):
-            out[:, k] = self._scaled(ordered_numbers(texts[j], order), k)
-        first += len(self.ordered_)
-        for k, j in enumerate(self.indicators_, first):
-            if j not in known:
-                known[j] = np.isfinite(float_column(table_column(table, j), self.names_[j]))
-            out[:, k] = np.where(known[j], 0.0, self.gap)
-        first += len(self.indicators_)
+        for k, (j, order) in enumerate(zip(self.ordered_, self.orders_), len(self.numbers_)):
+            next(columns)[:] = self._scaled(ordered_numbers(texts[j], order), k)
+        for j in self.indicators_:
+            if j not in present:
+                present[j] = np.isfinite(float_column(table_column(table, j), self.names_[j]))
+            next(columns)[:] = np.where(present[j], 0.0, self.gap)
         for j, names, others in zip(self.categories_, self.levels_, self.others_):
             codes = _level_codes(texts[j], names)
             if whole:
                 self._check_levels(table_column(table, j), codes, j, names)
             for code in range(len(names)):
-                out[:, first + code] = np.where(codes == code, self.gap, 0.0)
-            first += len(names)
+                next(columns)[:] = np.where(codes == code, self.gap, 0.0)
             if others:
-                out[:, first] = np.where(codes < 0, self.gap, 0.0)
-                first += 1
+                next(columns)[:] = np.where(codes < 0, self.gap, 0.0)
         if cells is not None:
-            self._note_unfamiliar(cells, known, texts)
+            self._note_unfamiliar(cells, present, texts)
         return out
 
-    def _note_unfamiliar(self, cells, known, texts):
+    def _note_unfamiliar(self, cells, present, texts):
         """Count missing values in columns that were complete in training, and unknown levels."""
-        cells.add_rows(len(next(iter([*known.values(), *texts.values()]))))
+        cells.add_rows(len(next(iter([*present.values(), *texts.values()]))))
         for j in set(self.numbers_) - set(self.indicators_):
-            cells.add_missing(self.names_[j], int(np.sum(~known[j])))
+            cells.add_missing(self.names_[j], int(np.sum(~present[j])))
         for j, levels in zip(self.categories_, self.known_levels_):
             unknown = set(texts[j].tolist()) - set(levels)
             if "missing" in unknown:
@@ -312,19 +307,18 @@ class TableInputs(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        slopes = np.zeros((table.shape[0], self.n_features_in_))
-        slopes[:, self.is_category_] = np.nan
+        slopes = np.where(self.is_category_, np.nan, np.zeros((table.shape[0], 1)))
         place = {j: k for k, j in enumerate(self.numbers_)}
         for j in np.flatnonzero(~self.is_category_).tolist():
-            values = float_column(
-                table_column(table, j), self.names_[j], self.origins_[place[j]] if j in place else 0
-            )
-            if j in place:
+            k = place.get(j)
+            origin = 0 if k is None else self.origins_[k]
+            values = float_column(table_column(table, j), self.names_[j], origin)
+            if k is not None:
                 with np.errstate(over="ignore"):  # the slope of a huge number is zero
-                    z = (values - self.center_[place[j]]) / self.scale_[place[j]]
-                    slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
-                if self._ranked(place[j]):
-                    rise = np.sqrt(12) * _rises(self.knots_[place[j]], values, side)
+                    z = (values - self.center_[k]) / self.scale_[k]
+                    slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[k]
+                if self._ranked(k):
+                    rise = np.sqrt(12) * _rises(self.knots_[k], values, side)
                     slopes[:, j] += self.ranks * (rise - slopes[:, j])
             slopes[~np.isfinite(values), j] = np.nan
         return slopes
@@ -352,15 +346,12 @@ class TableInputs(TransformerMixin, BaseEstimator):
         and one name for each level.
         """
         check_is_fitted(self)
-        names = [self.names_[j] for j in self.numbers_] + [
-            f"order_{self.names_[j]}" for j in self.ordered_
-        ]
+        names = [self.names_[j] for j in self.numbers_]
+        names += [f"order_{self.names_[j]}" for j in self.ordered_]
         names += [f"missingindicator_{self.names_[j]}" for j in self.indicators_]
         for j, levels, others in zip(self.categories_, self.levels_, self.others_):
-            names += [
-                f"{self.names_[j]}_{level}"
-                for level in [*levels, *(["(others)"] if others else [])]
-            ]
+            names += [f"{self.names_[j]}_{level}" for level in levels]
+            names += [f"{self.names_[j]}_(others)"] * int(others)
         return np.array(names, dtype=object)
 
     def _table(self, X, reset):
@@ -395,31 +386,20 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if self.is_category_[j] or {before, column_kind(column)} != {"dates", "numbers"}:
                 continue
             if np.any(np.isfinite(float_column(column, self.names_[j]))):
-                raise ValueError(
-                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds "
-                    f"{column_kind(column)} such as {np.asarray(column)[0]}. Give the same "
-                    "columns in the same order, of the same types."
-                )
+                now = f"{column_kind(column)} such as {np.asarray(column)[0]}"
+                raise self._kind_error(j, before, now)
 
     def check_columns(self, frame: Any) -> None:
         """Raise if a frame has other columns than the training rows, by names, number or types."""
-        check_is_fitted(self)
         _check_feature_names(self, frame, reset=False)
-        if frame.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {frame.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
+        _check_n_features(self, frame, reset=False)
         for j, before in enumerate(self._kinds):
             kind = column_kind(table_column(frame, j))
             another = {before, kind} == {"dates", "numbers"}
             if self.is_category_[j]:
                 another = before == "objects" and kind != "objects"
             if another:
-                raise ValueError(
-                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {kind}. "
-                    "Give the same columns in the same order, of the same types."
-                )
+                raise self._kind_error(j, before, kind)
 
     def _check_levels(self, column, codes, j, names):
         """Raise if a column had categories and now has only other numbers or dates."""
@@ -427,11 +407,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
             return
         values = np.asarray(column)
         if np.any(values == values):  # a column of missing values may have any type
-            raise ValueError(
-                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, "
-                f"but now holds {column_kind(column)} such as {values[0]}. Give the same columns "
-                "in the same order, of the same types."
-            )
+            now = f"{column_kind(column)} such as {values[0]}"
+            raise self._kind_error(j, f"categories such as {names[0]!r}", now)
+
+    def _kind_error(self, j, before, now):
+        return ValueError(
+            f"Column {self.names_[j]!r} held {before} while fitting, but now holds {now}. Give the "
+            "same columns in the same order, of the same types."
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""The same rows in every place where rows may be, for conformance checks."""
+"""The same rows in memory, in a memory map and on Dask, for conformance checks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .dask.rows import as_rows
+from .rows import as_rows
 
 
 def placements(X: np.ndarray, block_size: int = 17) -> Iterator[tuple[str, Any]]:

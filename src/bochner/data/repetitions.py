@@ -18,16 +18,16 @@ rows may be on both sides of a split.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from .row_keys import column_keys, row_keys
-from .rows import Rows
+from .checks import gathered
+from .columns import is_frame
+from .rows import Block, LocalRows, Rows, as_rows, is_remote, is_tensor
 from .targets import Labels, Target, Values
-
-if TYPE_CHECKING:
-    from .training import TrainingData
 
 # Equal rows are ties if at least this share of the repeated rows has inputs that also occur with
 # another outcome.
@@ -42,15 +42,10 @@ _SMALLEST_UNIT = 1e-3
 FEW_ROWS = 4000
 # Held-out rows: one of so many rows, within these limits.
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
-
-
-def without_repetitions(
-    rows: Rows, target: Target | None, weights: np.ndarray | None, *, in_order: bool = False
-) -> TrainingData:
-    """Merge equal rows, see ``TrainingData.distinct``."""
-    from .training import TrainingData
-
-    return TrainingData(rows, target, weights).distinct(in_order=in_order)
+# Keys have 53 bits, so that they are exact in float64.
+_SHIFT = np.uint64(11)
+_FOLD = np.uint64(32)
+_NAN = np.uint64(0x7FF8000000000000)
 
 
 def different(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,6 +177,36 @@ def equal_keys(
     return EqualRows.of(first, groups.ravel(), inputs, target, weights)
 
 
+def independent_rows(X: Any, y: np.ndarray, *, are_labels: bool) -> tuple[np.ndarray | None, str]:
+    """Return the numbers of the independent rows of (X, y), None for all, and a note on copies.
+
+    One row represents all its copies. ``X`` is anything that an estimator may predict on: numbers
+    in memory, in files or on Dask, frames, and lists of texts or other objects.
+    """
+    equal = equal_keys(input_keys(X), _target(y, are_labels))
+    if equal is None:
+        return None, ""
+    return np.sort(np.unique(equal.split_groups(), return_index=True)[1]), repeated_in_words(equal)
+
+
+def repeated_in_words(equal: EqualRows) -> str:
+    """Return a clause on the number of repeated rows."""
+    n_rows = len(equal.groups)
+    n_repeated = n_rows - len(equal.first)
+    meaning = "they count as independent rows" if equal.are_ties else "copies count once"
+    return (
+        f"{n_repeated} of {n_rows} rows ({n_repeated / n_rows:.0%}) repeat another row; {meaning}"
+    )
+
+
+def _target(y: np.ndarray, are_labels: bool) -> Target:
+    if y.dtype.kind in "fiub" and not are_labels:
+        return Values(np.reshape(y, (len(y), -1)).astype(np.float64))
+    values = y[:, None] if y.ndim == 1 else y
+    classes, codes = np.unique([repr(row) for row in values.tolist()], return_inverse=True)
+    return Labels(classes, codes.ravel())
+
+
 def held_out_size(n_rows: int, share: int) -> int:
     """Return the number of held-out rows: a sixth, 600 to 2500, but at most one of ``share``."""
     return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // share)
@@ -192,7 +217,7 @@ def draw_held_out(
 ) -> np.ndarray:
     """Return sorted numbers of about ``n_held`` random rows; copies are held out together.
 
-    At least one group of copies stays, so that there is something to learn from.
+    At least one group of copies stays, so that there are training rows.
     """
     if equal is None or equal.are_ties or len(equal.first) < 2:
         return np.sort(rng.permutation(n_rows)[:n_held])
@@ -244,3 +269,98 @@ def _common_unit(totals):
             if unit < least:
                 return None
     return unit
+
+
+# --- keys: equal rows have equal keys, different rows have different ones, almost surely ----------
+
+
+def row_keys(rows: Rows) -> np.ndarray:
+    """Return one key per row as whole numbers in float64: one pass over the rows.
+
+    Two different rows share a key with probability 2⁻⁵³. Dense and sparse rows, float32 and
+    float64, have the same keys for the same numbers; all NaN are equal, and so are 0 and −0.
+    """
+    block = Block(_keys_block, row_bytes=32 * rows.n_features)
+    return rows.values(block, dtype=np.float64)
+
+
+def column_keys(table: np.ndarray) -> np.ndarray:
+    """Return one key per row of an array of numbers, (n_samples, n_columns) or (n_samples,)."""
+    table = np.asarray(table)
+    keys = np.empty(len(table))
+    _keys_block(table.reshape(len(table), -1), out=keys)
+    return keys
+
+
+def _keys_block(X: Any, out: np.ndarray) -> None:
+    multipliers = _multipliers(X.shape[1])
+    if sp.issparse(X):
+        X = X.tocsr()
+        # Stored zeros add nothing.
+        added = _folded_bits(X.data) * multipliers[X.indices]
+        below = np.concatenate([np.zeros(1, np.uint64), np.cumsum(added, dtype=np.uint64)])
+        sums = below[X.indptr[1:]] - below[X.indptr[:-1]]
+    else:
+        sums = _folded_bits(np.asarray(X)) @ multipliers
+    out[...] = sums >> _SHIFT
+
+
+def _folded_bits(numbers):
+    """Return the bits of numbers as integers, high bits folded into low ones."""
+    numbers = np.ascontiguousarray(numbers, dtype=np.float64) + 0.0  # −0 becomes 0
+    bits = numbers.view(np.uint64)
+    bits[np.isnan(numbers)] = _NAN
+    return bits ^ (bits >> _FOLD)
+
+
+@cache
+def _multipliers(n_columns):
+    """Return one odd random number per column."""
+    drawn = np.random.default_rng(2009).integers(2**63, size=n_columns, dtype=np.uint64)
+    return 2 * drawn + np.uint64(1)
+
+
+def input_keys(X: Any) -> np.ndarray:
+    """Return a number for each row of X; equal rows have equal numbers."""
+    if isinstance(X, Rows):
+        return row_keys(X)
+    if is_remote(X):
+        from .dask.inputs import remote_frame
+
+        if remote_frame(X) is None:
+            return row_keys(as_rows(X))
+        return np.asarray(gathered(X.map_partitions(frame_keys, meta=("keys", np.float64))))
+    if is_tensor(X):
+        X = gathered(X)
+    if is_frame(X):
+        is_polars = type(X).__module__.split(".")[0] == "polars"
+        return frame_keys(X.to_pandas() if is_polars else X)
+    if sp.issparse(X):
+        X = X.tocsr().copy()
+        X.sum_duplicates()
+        return row_keys(LocalRows(X))
+    X = np.asarray(X)
+    if X.dtype.kind in "fiub":
+        return row_keys(LocalRows(X.reshape(len(X), -1)))
+    # Texts and other objects have no bits to hash.
+    texts = np.array([repr(row) for row in X.tolist()])
+    return np.unique(texts, return_inverse=True)[1].ravel().astype(np.float64)
+
+
+def frame_keys(frame: Any) -> np.ndarray:
+    """Return one key per row of a pandas frame, by the values of its columns."""
+    keys = np.zeros(len(frame))
+    for j in range(frame.shape[1]):
+        keys = column_keys(np.column_stack([keys, series_keys(frame.iloc[:, j])]))
+    return keys
+
+
+def series_keys(column: Any) -> np.ndarray:
+    """Return one key per value of a pandas series, as whole numbers of 53 bits in float64."""
+    import pandas
+
+    try:
+        hashes = pandas.util.hash_pandas_object(column, index=False)
+    except TypeError:  # lists or other objects without a hash
+        hashes = pandas.util.hash_pandas_object(column.map(repr), index=False)
+    return (np.asarray(hashes, dtype=np.uint64) >> np.uint64(11)).astype(np.float64)

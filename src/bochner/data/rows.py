@@ -2,8 +2,7 @@
 
 ``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend only
 on the shape of the data, and partial sums are added in row order, so the result does not depend on
-the number of threads. Nothing above this package asks whether rows are an array, a sparse matrix, a
-memory map or a Dask array. Another storage for rows is another subclass of ``Rows``.
+the number of threads. Another storage for rows is another subclass of ``Rows``.
 """
 
 from abc import ABC, abstractmethod
@@ -12,14 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 
-from .._loops.arrays import as_dense, working_dtype
+from .._loops.arrays import as_dense, assert_finite, working_dtype
 from .._loops.threads import ordered_map
-from .batches import BatchPlan, local_batches
+from .batches import BatchPlan, local_batches, shuffled_within, streamed_blocks
 from .maps import is_mapped, release_pages
 
 # Bytes of one block of rows at most: input, features and temporary arrays.
@@ -28,8 +28,6 @@ LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 256
 # Less than this is read and written before a second thread would start.
 SHARED_BYTES = 2**18
-# Bytes read at once from a memory map or a sparse matrix for batches.
-STREAMED_BYTES = 2**25
 
 
 class Block(partial):
@@ -54,8 +52,6 @@ class Rows(ABC):
 
     source: Any
     block_size: int | str
-    # True if the rows are on this machine, in memory or in a file.
-    is_local: ClassVar[bool]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,14 +70,9 @@ class Rows(ABC):
         return self.shape[0]
 
     @property
-    def in_memory(self) -> bool:
-        """True if the rows are an array in memory."""
-        return False
-
-    @property
     def has_cheap_access(self) -> bool:
         """True if some rows can be read for much less than a pass over all rows."""
-        return self.is_local
+        return False
 
     @abstractmethod
     def sum(self, block: Callable, *signals: Any) -> Any:
@@ -120,10 +111,6 @@ class Rows(ABC):
     @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:
         """Return the rows of these sorted numbers in memory, as an array or a sparse matrix."""
-
-    def in_memory_rows(self) -> "LocalRows":
-        """Return the same rows in memory."""
-        return LocalRows(self.take(np.arange(len(self))), self.block_size)
 
     def in_c_order(self, n_dense: int) -> "Rows":
         """Return rows in memory in C order; up to ``n_dense`` numbers as one dense array.
@@ -197,7 +184,8 @@ class Rows(ABC):
         """Return numbers of at most ``n_rows`` evenly spaced rows of positive weight."""
         if weights is None:
             return spread_places(len(self), n_rows)
-        return evenly_spread(np.flatnonzero(weights), n_rows)
+        present = np.flatnonzero(weights)
+        return present[spread_places(len(present), n_rows)]
 
     def assert_all_finite(self) -> None:  # noqa: B027 (``as_rows`` has checked local rows)
         """Raise for NaN and infinity in rows that ``as_rows`` has not read yet."""
@@ -216,13 +204,16 @@ class Rows(ABC):
 class LocalRows(Rows):
     """Rows of an array, a CSR matrix or a memory map: blocks are shared between threads."""
 
-    is_local = True
-
     def __init__(self, source: Any, block_size: int | str = "auto"):
         self.source, self.block_size = source, block_size
 
     @property
+    def has_cheap_access(self):
+        return True
+
+    @property
     def in_memory(self) -> bool:
+        """True for an array that is not a memory map."""
         return isinstance(self.source, np.ndarray) and not is_mapped(self.source)
 
     def sum(self, block, *signals):
@@ -244,16 +235,13 @@ class LocalRows(Rows):
             raise ValueError(f"out has shape {out.shape}, but the result for X needs {shape}.")
 
         def write(rows):
-            block(self._component(rows), *(signal[rows] for signal in signals), out=out[rows])
+            block(self._select(rows), *(signal[rows] for signal in signals), out=out[rows])
             release_pages(self.source, rows)
             release_pages(out, rows)
 
         few = self._row_size() * len(self) + out.nbytes < SHARED_BYTES
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
         return out
-
-    def in_memory_rows(self):
-        return super().in_memory_rows() if is_mapped(self.source) else self
 
     def take(self, numbers):
         if not is_mapped(self.source):
@@ -299,7 +287,7 @@ class LocalRows(Rows):
                 picked = order[start : start + size].astype(np.intp)
                 yield self.source, picked, picked
             return
-        for start, block in self._streamed(rng):
+        for start, block in streamed_blocks(self.source, self._row_size(), rng):
             yield from shuffled_within(start, block, size, rng, kept)
 
     def epochs(self, plan, excluded, *signals):
@@ -315,22 +303,28 @@ class LocalRows(Rows):
         write(np.ascontiguousarray(self.source, dtype=self.dtype), out)
         return LocalRows(out)
 
-    def assert_finite(self, name="X", names=None, place=""):
+    def assert_finite(self, name="X", names=None, place="", *, allow_nan=False):
         """Raise for NaN and infinity, block by block to limit the memory of memory maps."""
+
+        def check(rows):
+            try:
+                assert_finite(self.source[rows], name, names, rows.start, place, allow_nan)
+            finally:
+                release_pages(self.source, rows)
+
         size = self._row_size()
         # Few rows are summed before a second thread would start.
         each = ordered_map if len(self) * size > BLOCK_BYTES else map
-        check = partial(_assert_finite_block, self.source, name, names, place)
         deque(each(check, blocks_of(len(self), size)), maxlen=0)
 
     def _on_block(self, block, signals, rows):
-        result = block(self._component(rows), *(signal[rows] for signal in signals))
+        result = block(self._select(rows), *(signal[rows] for signal in signals))
         release_pages(self.source, rows)
         parts = result if isinstance(result, tuple) else (result,)
         parts = tuple(np.asarray(part, dtype=np.float64) for part in parts)
         return parts if isinstance(result, tuple) else parts[0]
 
-    def _component(self, rows):
+    def _select(self, rows):
         """Return some rows; all of them without a slice, which is slow for sparse matrices."""
         return self.source if rows == slice(0, len(self)) else self.source[rows]
 
@@ -348,33 +342,6 @@ class LocalRows(Rows):
             return blocks_of(len(self), size=max(1, min(LARGEST_BLOCK, BLOCK_BYTES // size)))
         return blocks_of(len(self), size)
 
-    def _streamed(self, rng):
-        row_size = self._row_size()
-        size = max(256, STREAMED_BYTES // row_size)
-        starts = rng.permutation(np.arange(0, len(self), size))
-        if sp.issparse(self.source):
-            yield from ((int(start), self.source[start : start + size]) for start in starts)
-            return
-        block = np.empty((min(size, len(self)), self.n_features), self.source.dtype)
-        for start in starts:
-            filled = block[: min(size, len(self) - start)]
-            for part in blocks_of(len(filled), row_size):
-                rows = slice(int(start) + part.start, int(start) + part.stop)
-                filled[part] = self.source[rows]
-                release_pages(self.source, rows)
-            yield int(start), filled
-
-
-def shuffled_within(start, block, size, rng, kept):
-    """Yield the batches of one block that begins at row ``start``."""
-    picked = np.arange(start, start + block.shape[0])
-    if kept is not None:
-        picked = picked[kept[picked]]
-    picked = rng.permutation(picked)
-    for first in range(0, len(picked), size):
-        numbers = picked[first : first + size]
-        yield block, numbers - start, numbers
-
 
 def blocks_of(n_rows, row_bytes=0, size=None):
     """Return slices that cover ``n_rows``, at most ``BLOCK_BYTES`` each.
@@ -389,11 +356,6 @@ def blocks_of(n_rows, row_bytes=0, size=None):
             n_blocks = 4 * -(-n_rows // (4 * size))
             size = max(-(-n_rows // max(n_blocks, 1)), min(SMALLEST_BLOCK, size))
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
-
-
-def evenly_spread(numbers, count):
-    """Return at most ``count`` of the numbers, evenly spaced from the first to the last."""
-    return numbers[spread_places(len(numbers), count)]
 
 
 def spread_places(length, count):
@@ -417,56 +379,60 @@ def add_parts(total, part):
     return np.add(total, part, out=total if total.ndim else None)
 
 
-def _assert_finite_block(X, name, names, place, rows):
-    block = X[rows]
-    try:
-        assert_finite(block, name, names, first_row=rows.start, place=place)
-    finally:
-        release_pages(X, rows)
+# --- questions about the kind of rows, without importing their libraries --------------------------
 
 
-def assert_unmasked(values, name):
-    """Raise for masked arrays, whose hidden numbers would be used."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+def as_rows(
+    X: Any, block_size: int | str = "auto", names: Any = None, *, persist: bool = False
+) -> Rows:
+    """Return the rows of X, checked for finite numbers; ``Rows`` are returned unchanged.
+
+    ``names`` of the columns are for error messages. Rows that are read several times should
+    ``persist`` on the workers.
+    """
+    if isinstance(X, Rows):
+        return X
+    if is_remote(X):
+        from .dask.rows import DaskRows
+
+        return DaskRows(X, block_size, names, persist=persist)
+    if is_tensor(X):
+        from .tensor_rows import TensorRows
+
+        tensor_rows = TensorRows(X, block_size)
+        tensor_rows.assert_finite(names=names)
+        return tensor_rows
+    if sp.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:  # repeated entries are added up
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub":
+            X = X.astype(np.float64)
+    rows = LocalRows(X, block_size)
+    if X.ndim != 2:
         raise ValueError(
-            f"Input {name} contains masked values, which bochner would have to guess. Fill them "
-            f"first, e.g. {name}.filled(0), or leave their rows out."
+            f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
         )
+    rows.assert_finite(names=names)
+    return rows
 
 
-def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_nan=False):
-    """Raise for infinity, and for NaN unless it is allowed, with the first row and column."""
-    numbers = block.data if sp.issparse(block) else block
-    if numbers.dtype.kind != "f":
-        return
-    # The sum is finite for almost every finite block, and needs no temporary array.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(numbers, dtype=np.float64)):
-            return
-    wrong = np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)
-    if not wrong.any():
-        return
-    row, column, value = _first(block, wrong)
-    kind = "NaN" if np.isnan(value) else "infinity"
-    where = f"in row {first_row + row}{place}"
-    if column is not None:
-        where = f"in column {column if names is None else repr(str(names[column]))}, {where}"
-    advice = (
-        "impute first, e.g. make_pipeline(SimpleImputer(), ...)"
-        if kind == "NaN"
-        else "replace or clip it first"
-    )
-    raise ValueError(
-        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite "
-        f"numbers: {advice}."
-    )
+def is_remote(X: Any) -> bool:
+    """Return True for a Dask collection or an array of zarr, which is read through Dask."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr", "zarr")
 
 
-def _first(block, wrong):
-    """Return row, column and value of the first wrong number; a vector has no column."""
-    if not sp.issparse(block):
-        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        return int(place[0]), int(place[1]) if len(place) > 1 else None, block[place]
-    entries = block.tocoo()
-    k = np.flatnonzero(wrong)[0]
-    return int(entries.row[k]), int(entries.col[k]), entries.data[k]
+def is_tensor(X: Any) -> bool:
+    """Return True for an array of the array API, not of NumPy, if dispatch is enabled."""
+    if (
+        isinstance(X, (np.ndarray, np.generic, list, tuple, Rows))
+        or sp.issparse(X)
+        or not get_config()["array_api_dispatch"]
+    ):
+        return False
+    from .tensor_rows import array_api_compat
+
+    return array_api_compat().is_array_api_obj(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,16 +12,16 @@ from sklearn.utils import gen_batches
 
 from .._loops.arrays import as_dense
 from .checks import check_numbers
-from .columns import column_kind, has_large_integers, is_frame, table_column
-from .dask.inputs import is_remote, zarr_as_dask
-from .dask.tables import RemoteTable
+from .columns import column_kind, has_large_integers, is_frame, lists_columns, table_column
 from .inputs import TableInputs
 from .maps import release_scratches, scratch
-from .observations import input_keys
-from .repetitions import EqualRows, equal_keys
-from .rows import Block, LocalRows, Rows
+from .repetitions import EqualRows, equal_keys, input_keys
+from .rows import Block, LocalRows, Rows, is_remote
 from .targets import Target
 from .unfamiliar import warn_of_unfamiliar
+
+if TYPE_CHECKING:
+    from .dask.tables import DaskTable
 
 # Rows of a frame that are predicted at once. A fixed number gives the same digits for a row,
 # whichever rows come before and after it.
@@ -39,10 +39,11 @@ def open_table(estimator: Any, X: Any, *, reset: bool = False) -> Table:
     Frames are returned as they are: ``TableInputs`` checks their columns. Other rows must be
     numbers, unless ``estimator.categorical_features`` lists columns; missing values are allowed.
     """
-    X = zarr_as_dask(X)
     if is_remote(X):
+        from .dask.tables import DaskTable
+
         return DaskTable(estimator, X, reset)
-    return LocalTable(_checked(estimator, X, reset))
+    return LocalTable(checked_part(estimator, X, reset))
 
 
 class LocalTable:
@@ -107,7 +108,7 @@ class LocalTable:
         """
         with warn_of_unfamiliar() as cells:
             transform = partial(inputs._transform, whole=True, cells=cells)
-            return _mapped(self.source, inputs, transform, function, n_columns)
+            return mapped_part(self.source, inputs, transform, function, n_columns)
 
     def transform(self, inputs: TableInputs) -> np.ndarray:
         """Return all rows with prepared columns, with the warning of ``map_prepared``."""
@@ -115,91 +116,23 @@ class LocalTable:
             return inputs._transform(self.source, whole=True, cells=cells)
 
 
-class DaskTable(RemoteTable):
-    """A Dask array or frame with the methods of ``LocalTable``."""
-
-    def __init__(self, estimator: Any, source: Any, reset: bool):
-        super().__init__(source)
-        self._estimator = estimator
-        if (
-            self.dtype is not None
-            and self.dtype.kind not in "fiub"
-            and not _lists_categories(estimator)
-        ):
-            raise ValueError(
-                f"Arrays are taken as numbers, but X is a Dask array of dtype {self.dtype}. Give "
-                "a Dask frame, or name the columns that hold categories in categorical_features."
-            )
-        if reset:
-            _set_columns(estimator, self.n_features)
-
-    def in_memory(self, most_rows: float = np.inf, refusal: Exception | None = None) -> Any:
-        """Return a ``LocalTable`` of at most ``most_rows`` rows; of more raise ``refusal``.
-
-        Without ``refusal`` a table of more rows is returned as it is.
-        """
-        if self.shape[0] <= most_rows:
-            return LocalTable(_checked(self._estimator, self.here(), True)).in_memory()
-        if refusal is not None:
-            raise refusal
-        return self
-
-    def select(self, numbers: np.ndarray) -> Any:
-        """Return a table in memory of the rows of these sorted numbers; all rows stay on Dask."""
-        return self if len(numbers) == self.shape[0] else LocalTable(self.take(numbers))
-
-    def rows_to_read(self, weights: np.ndarray) -> np.ndarray:
-        """Return the numbers of all rows: those without weight are not removed from Dask."""
-        return np.arange(len(weights))
-
-    def equal_rows(self, target: Target, weights: np.ndarray) -> None:
-        """Return None: rows on Dask are not compared with each other."""
-
-    def prepared(self, inputs: TableInputs) -> Any:  # type: ignore[override]
-        """Return all rows with prepared columns in float32, persisted if the workers have room."""
-        return super().prepared(inputs.transform_part, len(inputs.sources_))
-
-    def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> Any:
-        """Return ``function(prepared rows)`` as a Dask array; see ``LocalTable.map_prepared``.
-
-        It is computed later, so that there is no warning of unfamiliar values.
-        """
-        if self.frame is not None:
-            inputs.check_columns(self.frame)
-        elif self.n_features != inputs.n_features_in_:
-            raise ValueError(
-                f"X has {self.n_features} features, but {type(self._estimator).__name__} is "
-                f"expecting {inputs.n_features_in_} features as input."
-            )
-
-        def on_part(part):
-            part = _checked(inputs, part, False)
-            return _mapped(part, inputs, inputs.transform_part, function, n_columns)
-
-        return self.map(on_part, n_columns)
+Table: TypeAlias = "LocalTable | DaskTable"
 
 
-Table = LocalTable | DaskTable
-
-
-def _lists_categories(estimator):
-    return not isinstance(estimator.categorical_features, str)
-
-
-def _set_columns(estimator, n_features):
+def set_columns(estimator: Any, n_features: int) -> None:
     """Set the number of columns, and forget the names of those of an earlier fit."""
     estimator.n_features_in_ = n_features
     estimator.__dict__.pop("feature_names_in_", None)
 
 
-def _checked(estimator, X, reset):
+def checked_part(estimator: Any, X: Any, reset: bool) -> Any:
     """Return a frame as it is, and other rows as an array or sparse matrix of numbers."""
     if is_frame(X):
         if reset:
-            _set_columns(estimator, X.shape[1])
+            set_columns(estimator, X.shape[1])
         return X
     X = X.source if isinstance(X, LocalRows) else X
-    keep = _lists_categories(estimator) or has_large_integers(X)
+    keep = lists_columns(estimator.categorical_features) or has_large_integers(X)
     try:
         return check_numbers(
             estimator,
@@ -218,10 +151,13 @@ def _checked(estimator, X, reset):
         ) from error
 
 
-def _mapped(X, inputs, transform, function, n_columns):
+def mapped_part(
+    X: Any, inputs: TableInputs, transform: Callable, function: Callable, n_columns: int
+) -> np.ndarray:
+    """Return ``function(transform(X))``, computed block by block."""
     if is_frame(X):
         return np.concatenate([function(transform(block)) for block in _frame_blocks(X, inputs)])
-    if _lists_categories(inputs):
+    if lists_columns(inputs.categorical_features):
         return function(transform(as_dense(X)))
 
     def fill(block, out):

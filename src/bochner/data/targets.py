@@ -18,11 +18,11 @@ from sklearn.utils.multiclass import type_of_target
 
 from .._checks import check_choice, check_count, check_positive
 from .._loops.arrays import frozen_array
-from .checks import check_weights
-from .given_targets import (
+from .checks import (
     MANY_LEVELS,
     as_values,
     check_labels,
+    check_weights,
     coded,
     given_target,
     inconsistent_rows,
@@ -165,7 +165,7 @@ class Labels(Target):
         """Read y as labels of any type; with ``classes``, a label outside them is an error.
 
         ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for
-        targets that are no labels.
+        targets that are not labels.
         """
         y = given_target(y, n_rows, owner)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -181,10 +181,10 @@ class Labels(Target):
                 )
             return cls(present, coded(y, present))
         classes = np.unique(classes)
-        strangers = np.setdiff1d(y, classes)
-        if len(strangers):
+        unknown = np.setdiff1d(y, classes)
+        if len(unknown):
             raise ValueError(
-                f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was "
+                f"y holds the labels {unknown.tolist()}, but classes={classes.tolist()} was "
                 "declared."
             )
         return cls(classes, coded(y, classes))
@@ -244,9 +244,9 @@ class Labels(Target):
             )
         labels = self.classes.tolist()
         unnamed = [label for label in labels if label not in class_weight]
-        strangers = [label for label in class_weight if label not in labels]
-        if unnamed and strangers:
-            raise ValueError(f"class_weight names {strangers}, but the labels are {labels}.")
+        unknown = [label for label in class_weight if label not in labels]
+        if unnamed and unknown:
+            raise ValueError(f"class_weight names {unknown}, but the labels are {labels}.")
         for label, weight in class_weight.items():
             check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
         costs = np.array([float(class_weight.get(label, 1.0)) for label in labels])

@@ -4,8 +4,7 @@ Each is a few matrix products and one sine and cosine per frequency, by tiles of
 are added in float64.
 """
 
-from .._loops.blocks import features_block, fourier_sums_block, tiles
-from .._loops.landmark_blocks import landmark_block
+from .._loops.blocks import features_block, fourier_sums_block, landmark_block, tiles
 from .._loops.wave_kernels import expansion_block
 from .tensor_rows import array_api_version_of
 

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn import get_config
 
-from .rows import Block, Rows, add_parts, assert_finite, blocks_of, shuffled_within
+from .._loops.arrays import assert_finite
+from .batches import shuffled_within
+from .rows import Block, LocalRows, Rows, add_parts, blocks_of
 
 # Rows and bytes of one block at most: devices need large blocks.
 BLOCK_ROWS, BLOCK_BYTES = 2**14, 2**28
@@ -35,20 +35,9 @@ def array_api_version_of(function: Callable) -> Callable[[Callable], Callable]:
     return register
 
 
-def is_tensor(X: Any) -> bool:
-    """Return True for an array of the standard, not of NumPy, if dispatch is enabled."""
-    if (
-        isinstance(X, (np.ndarray, np.generic, list, tuple, Rows))
-        or sp.issparse(X)
-        or not get_config()["array_api_dispatch"]
-    ):
-        return False
-    return _compat().is_array_api_obj(X)
-
-
 def on_host(values: Any) -> Any:
     """Return an array of the standard, on any device, as a NumPy array."""
-    compat = _compat()
+    compat = array_api_compat()
     if compat.is_torch_array(values):
         values = values.detach()
     if "cpu" not in str(compat.device(values)).lower():
@@ -59,24 +48,23 @@ def on_host(values: Any) -> Any:
     return np.from_dlpack(values)
 
 
-def _compat():
+def array_api_compat() -> Any:
+    """Return the module ``array_api_compat``, imported at its first use."""
     try:
-        import array_api_compat
+        import array_api_compat as module
     except ImportError as error:
         raise ImportError(
             "Arrays of other libraries than NumPy need array-api-compat. Write pip install "
             "'bochner[arrays]', or give a NumPy array."
         ) from error
-    return array_api_compat
+    return module
 
 
 class TensorRows(Rows):
     """Two-dimensional array of the standard; sums are NumPy arrays, maps stay on the device."""
 
-    is_local = False
-
     def __init__(self, source: Any, block_size: int | str = "auto"):
-        self.xp = _compat().array_namespace(source)
+        self.xp = array_api_compat().array_namespace(source)
         if source.ndim != 2:
             raise ValueError(
                 f"X must be two-dimensional (points, features), got {source.ndim} dimension(s)."
@@ -85,7 +73,7 @@ class TensorRows(Rows):
             raise ValueError(f"Got an array of dtype {source.dtype}; bochner needs real numbers.")
         precise = source.dtype in (self.xp.float32, self.xp.float64)
         self.source = source if precise else self.xp.astype(source, self.xp.float64)
-        self.device = _compat().device(source)
+        self.device = array_api_compat().device(source)
         self.block_size = block_size
 
     @property
@@ -123,6 +111,10 @@ class TensorRows(Rows):
             result[rows, ...] = self._on_device(function(rows, signals), dtype)
         return result
 
+    def values(self, block, n_columns=None, *, dtype=None, signals=()):
+        rows = LocalRows(on_host(self.source))
+        return rows.map(block, n_columns, dtype=dtype, signals=signals)
+
     def take(self, numbers):
         if len(numbers) == len(self):
             return on_host(self.source)
@@ -135,9 +127,6 @@ class TensorRows(Rows):
             yield from shuffled_within(
                 blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept
             )
-
-    def persist(self, signal):
-        return signal
 
     def assert_finite(self, name="X", names=None):
         """Raise for NaN and infinity, with their row and column."""

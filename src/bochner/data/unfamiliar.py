@@ -37,8 +37,8 @@ class UnfamiliarCells:
         """Count rows with unknown levels, and store the first levels in alphabetical order."""
         if n_rows:
             with self._lock:
-                before, known = self._unknown.get(column, (0, []))
-                self._unknown[column] = before + n_rows, sorted({*known, *levels})[: _N_LEVELS + 1]
+                before, first = self._unknown.get(column, (0, []))
+                self._unknown[column] = before + n_rows, sorted({*first, *levels})[: _N_LEVELS + 1]
 
     def sentence(self) -> str | None:
         """Return a sentence on columns, levels and shares of rows, None if there are none."""

@@ -140,10 +140,10 @@ def _from_file(name: str) -> Bunch:
     state = path.stat()
     if (
         expected is not None
-        and (found := _sha256(path, state.st_size, state.st_mtime_ns)) != expected
+        and (actual := _sha256(path, state.st_size, state.st_mtime_ns)) != expected
     ):
         raise ValueError(
-            f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of "
+            f"{path} is damaged or another version: its sha256 is {actual[:12]}…, but that of "
             f"{name!r} is {expected[:12]}…. Fetch the file again."
         )
     return _read(path, source=f"{path.name} of the data folder")
@@ -184,11 +184,11 @@ def _from_sklearn(name: str) -> Bunch:
     from sklearn import datasets
 
     loader = "load_wine" if name == "wine" else "load_breast_cancer"
-    found = getattr(datasets, loader)()
+    fetched = getattr(datasets, loader)()
     data, target, class_names, source = (
-        found.data,
-        found.target,
-        found.target_names,
+        fetched.data,
+        fetched.target,
+        fetched.target_names,
         f"scikit-learn's {loader}",
     )
     y_binary = 2 * target - 1  # Letarte et al. count benign tumors as +1
@@ -198,7 +198,7 @@ def _from_sklearn(name: str) -> Bunch:
         # Gautheron et al. used the KEEL copy: three decimals, +1 for malignant.
         data, target, y_binary, class_names = np.round(data, 3), 1 - target, -y_binary, ["B", "M"]
         source += ", rounded to three decimals like the KEEL copy"
-    names = {"class_names": np.array(class_names), "feature_names": np.array(found.feature_names)}
+    names = {"class_names": np.array(class_names), "feature_names": np.array(fetched.feature_names)}
     return Bunch(data=data, target=target, y_binary=y_binary, **names, source=source)
 
 
@@ -243,7 +243,7 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
     from sklearn import datasets
 
     try:
-        found = datasets.fetch_openml(
+        fetched = datasets.fetch_openml(
             copy.name, version=copy.version, as_frame=False, parser="liac-arff", cache=False
         )
     except Exception as error:
@@ -251,14 +251,14 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
             f"{_not_available(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
             f"({type(error).__name__}: {error})."
         ) from error
-    X = np.asarray(found.data, dtype=np.float64)[:, copy.dropped_columns :]
+    X = np.asarray(fetched.data, dtype=np.float64)[:, copy.dropped_columns :]
     if X.shape != entry.shape:
         raise ValueError(
             f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must "
             f"have {entry.shape}: it is not the data set of the paper. Set BOCHNER_DATA to a "
             f"folder that holds {name}.npz."
         )
-    labels = np.asarray(found.target, dtype=str)
+    labels = np.asarray(fetched.target, dtype=str)
     class_names, target = np.unique(labels, return_inverse=True)
     arrays: dict[str, Any] = {"X": X, "y": target, "class_names": class_names}
     if copy.positive:

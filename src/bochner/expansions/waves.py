@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._loops.arrays import as_dense, frozen_array
-from .._loops.landmark_blocks import landmark_block
+from .._loops.blocks import landmark_block
 from .._loops.lazy import waves as kernels
 from ..data import Block, as_rows
 from ..measures.fourier import FourierMeasure

@@ -11,9 +11,9 @@ from sklearn.metrics import pairwise_distances_argmin
 from .._loops.arrays import as_dense
 from .._loops.threads import threads_of_others
 from ..data import Rows
-from ..data.row_draws import members
 from ..data.rows import spread_places
 from ..data.targets import Labels, TargetSimilarity
+from ..data.training import members
 
 # Rows of a class that k-means reads at most, evenly spread; more would not move the centroids.
 _CLUSTER_ROWS = 50_000

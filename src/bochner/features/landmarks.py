@@ -23,8 +23,8 @@ from ..bounds import Bound
 from ..bounds import landmark as landmark_bound
 from ..bounds.alignment import of_any_losses
 from ..data import Block, Rows
-from ..data.repetitions import without_repetitions
 from ..data.targets import Labels, TargetSimilarity, Values
+from ..data.training import without_repetitions
 from ..expansions.waves import Expansion, ExpansionStack
 from ..learners import AlignmentLearner, PacBayes, check_learner
 from ..learners.alignment import class_sums, fourier_sums

@@ -14,12 +14,10 @@ from .._estimator import Classifier, Estimator
 from ..bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from ..bounds.risk import inverse_binary_kls, pac_bayes_budget
 from ..data import Block
+from ..data.checks import targets_and_predictions
 from ..data.columns import counted, quantile
-from ..data.given_targets import targets_and_predictions
-from ..data.observations import independent_rows, repeated_in_words
-from ..data.repetitions import without_repetitions
-from ..data.row_draws import split_observations
-from ..data.training import TrainingData
+from ..data.repetitions import independent_rows, repeated_in_words
+from ..data.training import TrainingData, split_observations, without_repetitions
 from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import (
     FeatureMap,

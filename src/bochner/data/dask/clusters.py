@@ -69,7 +69,7 @@ def with_the_scheduler() -> Iterator[None]:
 
 
 def has_room(n_bytes: float) -> bool:
-    """Return True if the cluster, or else this machine, can hold so many more bytes."""
+    """Return True if the cluster, or else this machine, has room for so many more bytes."""
     client = _client()
     if client is None:
         return n_bytes <= _HELD_SHARE / 2 * _memory_here()
@@ -83,7 +83,7 @@ def has_room(n_bytes: float) -> bool:
 
 
 def worker_threads() -> int:
-    """Return the number of tasks that run at the same time on the cluster, or else here."""
+    """Return the number of simultaneous tasks of the cluster, or else of this machine."""
     client = _client()
     if client is None:
         return os.cpu_count() or 1

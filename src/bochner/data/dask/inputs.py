@@ -1,13 +1,11 @@
 """Dask collections as arrays of known chunk sizes, and sums over groups of partitions."""
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from ..tensor_rows import is_tensor, on_host
-from .clusters import computed, with_the_scheduler
+from .clusters import with_the_scheduler
 
 # A pass has one task for each group of consecutive partitions.  The groups depend only on the
 # lengths of the partitions, so that results do not depend on the number of workers.  There are at
@@ -18,39 +16,7 @@ _GROUP_ROWS = 2**22
 _BRANCHES = 8
 
 
-def is_remote(X: Any) -> bool:
-    """Return True for a Dask collection, without importing Dask."""
-    # Arrays first, for speed: boosting on few rows calls this in every round.
-    return type(X) is not np.ndarray and type(X).__module__.split(".")[0] in ("dask", "dask_expr")
-
-
-def gathered(values: Any) -> Any:
-    """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
-    if is_remote(values):
-        return computed(values)[0]
-    return on_host(values) if is_tensor(values) else values
-
-
-def of_predictions(
-    function: Callable, values: Any, dtype: Any, n_columns: int | None = None
-) -> Any:
-    """Apply a function to predictions; those on Dask stay lazy.
-
-    The result is one-dimensional, or has ``n_columns``.
-    """
-    if not is_remote(values):
-        return function(values)
-    shape: dict[str, Any] = {"drop_axis": 1} if n_columns is None and values.ndim == 2 else {}
-    if n_columns is not None:
-        shape = {"chunks": (values.chunks[0], (n_columns,))}
-    meta = np.empty((0,) * (1 if n_columns is None else 2), dtype)
-    return values.map_blocks(function, dtype=dtype, meta=meta, **shape)
-
-
-def zarr_as_dask(X: Any) -> Any:
-    """Return an array of zarr as a lazy Dask array, and anything else unchanged."""
-    if type(X).__module__.split(".")[0] != "zarr":
-        return X
+def _dask_array_of_zarr(X):
     try:
         import dask.array as da
     except ImportError:
@@ -68,7 +34,8 @@ def remote_frame(X: Any) -> Any:
 
 def _is_table(X):
     """Return True for a Dask frame, series or index; arrays are recognized without pandas."""
-    if type(X).__module__.split(".")[:2] == ["dask", "array"]:
+    module = type(X).__module__
+    if module.startswith(("dask.array", "zarr")):
         return False
     import dask.dataframe as dd
 
@@ -76,10 +43,12 @@ def _is_table(X):
 
 
 def remote_array(X: Any) -> Any:
-    """Return a Dask array or frame as an array whose partitions have known lengths.
+    """Return an array of zarr or a Dask array or frame as an array of known partition lengths.
 
     Unknown lengths are computed by the workers, in one pass.
     """
+    if type(X).__module__.startswith("zarr"):
+        return _dask_array_of_zarr(X)
     import dask.array as da
 
     if isinstance(X, da.Array):
@@ -102,7 +71,7 @@ def remote_array(X: Any) -> Any:
 
 
 def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
-    """Raise if a partition has not the number of columns and the dtype that Dask declares."""
+    """Raise if a partition has another number of columns or another dtype than Dask declares."""
     if part.shape[1] != n_columns:
         raise ValueError(
             f"Partition {number} of X has {part.shape[1]} columns, but Dask declares {n_columns}. "
@@ -134,10 +103,11 @@ def checked_frame(X: Any, frame: Any) -> Any:
 
 
 def _assert_same_columns(part, columns, partition_info=None):
-    found = list(part.columns)
-    if found == columns:
+    present = list(part.columns)
+    if present == columns:
         return part
-    lacking, extra = [c for c in columns if c not in found], [c for c in found if c not in columns]
+    lacking = [c for c in columns if c not in present]
+    extra = [c for c in present if c not in columns]
     differences = [
         f"{verb} {', '.join(map(repr, some))}"
         for verb, some in (("lacks", lacking), ("adds", extra))
@@ -214,14 +184,14 @@ def added(sums: list[Any], counts: Any) -> Any:
     """Add delayed sums in order within groups of ``counts``, then by a tree over groups."""
     import dask
 
-    together = dask.delayed(_added)
+    add = dask.delayed(_added)
     stops = np.cumsum(counts)
     sums = [
-        together(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
+        add(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
         for stop, count in zip(stops, counts, strict=True)
     ]
     while len(sums) > 1:
-        sums = [together(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
+        sums = [add(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
     return sums[0]
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..rows import LocalRows, Rows, assert_unmasked, shuffled_within
-from ..tensor_rows import TensorRows, is_tensor
+from ..batches import shuffled_within
+from ..checks import assert_unmasked
+from ..rows import LocalRows, Rows, as_rows
 from .batches import FEW_BYTES, DaskShards
 from .clusters import computed, has_room, is_persisted, persisted, sent, warn_of_rereading
 from .inputs import (
@@ -18,10 +19,8 @@ from .inputs import (
     by_partition,
     group_bounds,
     group_sizes,
-    is_remote,
     plus,
     remote_array,
-    zarr_as_dask,
 )
 
 
@@ -32,8 +31,6 @@ class DaskRows(Rows):
     ``persist`` the workers keep the groups from the first sum on, if there is room, so that several
     sums read the data once.
     """
-
-    is_local = False
 
     def __init__(
         self,
@@ -116,10 +113,10 @@ class DaskRows(Rows):
         groups, sizes = self._groups.current()
         take = dask.delayed(_taken)
         pieces = zip(groups, by_partition(numbers, sizes), strict=True)
-        taken = list(computed(*(take(group, some) for group, some in pieces if len(some))))
-        if not taken:
+        selected = list(computed(*(take(group, some) for group, some in pieces if len(some))))
+        if not selected:
             return np.empty((0, self.n_features), self.source.dtype)
-        return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
+        return _stacked(selected)
 
     def epochs(self, plan, excluded, *signals):
         if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
@@ -146,31 +143,31 @@ class _Groups:
     """Groups of partitions of an array, as lists on the workers; shared by copies of the rows."""
 
     def __init__(self, source, names, persist):
-        self.source, self.names, self.wanted = source, names, persist
+        self.source, self.names, self.persist = source, names, persist
         self.lengths = source.chunks[0]
         self.bounds = group_bounds(self.lengths)
-        self.held: Any = None
+        self.persisted_groups: Any = None
         self.n_passes = 0
 
     def for_pass(self):
         """Return lists of partitions, and the rows in each; the first call may persist groups."""
-        if self.held is None and self.wanted:
-            self._hold()
+        if self.persisted_groups is None and self.persist:
+            self._persist()
         self.n_passes += 1
-        if self.wanted and self.n_passes == 2 and not self.are_persisted():
+        if self.persist and self.n_passes == 2 and not self.are_persisted():
             warn_of_rereading(self._bytes())
         return self.current()
 
     def are_persisted(self):
-        """Return True if the workers hold the rows; persist them first, if wanted and possible."""
-        if self.held is None and self.wanted:
-            self._hold()
-        return self.held is not None or is_persisted(self.source)
+        """Return True if the workers hold the rows; persist them first, if persist and possible."""
+        if self.persisted_groups is None and self.persist:
+            self._persist()
+        return self.persisted_groups is not None or is_persisted(self.source)
 
     def current(self):
         """Return the same as ``for_pass``, but do not count a pass."""
-        if self.held is not None:
-            return self.held, group_sizes(self.lengths)
+        if self.persisted_groups is not None:
+            return self.persisted_groups, group_sizes(self.lengths)
         return self._partitions(), self.lengths
 
     def counts(self, n_sums):
@@ -184,7 +181,7 @@ class _Groups:
         parts = self.source.to_delayed().ravel()
         return [check(i, _declared(self.source), self.names, part) for i, part in enumerate(parts)]
 
-    def _hold(self):
+    def _persist(self):
         import dask
 
         if not has_room(self._bytes()):
@@ -195,7 +192,7 @@ class _Groups:
             check(int(first), declared, self.names, *parts[first:last])
             for first, last in pairwise(self.bounds)
         ]
-        self.held = list(persisted(*groups))
+        self.persisted_groups = list(persisted(*groups))
 
     def _bytes(self):
         return self.source.dtype.itemsize * self.source.size
@@ -270,8 +267,12 @@ def _group_map(block, n_columns, dtype, block_size, parts, *signals):
 def _taken(parts, numbers):
     """Return the rows of a group with these sorted numbers."""
     pieces = zip(parts, by_partition(numbers, [part.shape[0] for part in parts]))
-    taken = [part[some] for part, some in pieces if len(some)]
-    return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
+    selected = [part[some] for part, some in pieces if len(some)]
+    return _stacked(selected)
+
+
+def _stacked(parts):
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _finite_signal(signal):
@@ -280,38 +281,3 @@ def _finite_signal(signal):
     if signal.dtype.kind == "f":
         LocalRows(signal).assert_finite("y", place=" of its partition")
     return signal
-
-
-def as_rows(
-    X: Any, block_size: int | str = "auto", names: Any = None, *, persist: bool = False
-) -> Rows:
-    """Return the rows of X, checked for finite numbers; ``Rows`` are returned unchanged.
-
-    ``names`` of the columns are for error messages. Rows that are read several times should
-    ``persist`` on the workers.
-    """
-    if isinstance(X, Rows):
-        return X
-    X = zarr_as_dask(X)
-    if is_remote(X):
-        return DaskRows(X, block_size, names, persist=persist)
-    if is_tensor(X):
-        tensor_rows = TensorRows(X, block_size)
-        tensor_rows.assert_finite(names=names)
-        return tensor_rows
-    if sp.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:  # repeated entries are added up
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.asarray(X)
-        if X.dtype.kind not in "fiub":
-            X = X.astype(np.float64)
-    rows = LocalRows(X, block_size)
-    if X.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
-        )
-    rows.assert_finite(names=names)
-    return rows

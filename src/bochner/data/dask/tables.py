@@ -5,9 +5,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import _check_n_features
 
-from ..._loops.arrays import as_dense, working_dtype
-from ..rows import assert_finite, assert_unmasked
+from ..._loops.arrays import as_dense, assert_finite, working_dtype
+from ..checks import assert_unmasked
+from ..columns import lists_columns
+from ..inputs import TableInputs
+from ..tables import LocalTable, checked_part, mapped_part, set_columns
+from ..targets import Target
 from .clusters import computed, has_room, warn_of_rereading
 from .inputs import (
     assert_two_dimensional,
@@ -20,37 +25,65 @@ from .inputs import (
 from .rows import DaskRows
 
 
-class RemoteTable:
-    """Rows of a two-dimensional Dask array or frame, partition by partition.
+class DaskTable:
+    """A two-dimensional Dask array or frame with the methods of ``LocalTable``.
 
     Missing values are allowed; infinity in arrays is not. ``frame`` is a pandas frame with the same
     columns and no rows, None for arrays.
     """
 
-    def __init__(self, source: Any):
-        self.frame = remote_frame(source)
+    def __init__(self, estimator: Any, source: Any, reset: bool):
+        self.frame, self._estimator = remote_frame(source), estimator
         if self.frame is None:
             source = remote_array(source)
             assert_two_dimensional(source)
             source = checked_array(source).rechunk({1: -1})
-            lengths, self.n_features, self.dtype = source.chunks[0], source.shape[1], source.dtype
+            lengths, self.n_features = source.chunks[0], source.shape[1]
             self._working = working_dtype(source)
+            if source.dtype.kind not in "fiub" and not lists_columns(
+                estimator.categorical_features
+            ):
+                raise ValueError(
+                    f"Arrays are taken as numbers, but X is a Dask array of dtype {source.dtype}. "
+                    "Give a Dask frame, or name the columns that hold categories in "
+                    "categorical_features."
+                )
         else:
             source = checked_frame(source, self.frame)
             (lengths,) = computed(source.map_partitions(len))
-            self.n_features, self.dtype, self._working = len(self.frame.columns), None, np.float64
+            self.n_features, self._working = len(self.frame.columns), np.float64
         self.source = source
         self._lengths = np.array(lengths, dtype=int)
+        if reset:
+            set_columns(estimator, self.n_features)
 
     @property
     def shape(self) -> tuple[int, int]:
         return int(self._lengths.sum()), self.n_features
 
-    def here(self) -> Any:
-        """Return all rows as a frame or an array in memory."""
-        (table,) = computed(self.source)
-        assert_unmasked(table, "X")
-        return table
+    def in_memory(self, most_rows: float = np.inf, refusal: Exception | None = None) -> Any:
+        """Return a ``LocalTable`` of at most ``most_rows`` rows; of more raise ``refusal``.
+
+        Without ``refusal`` a table of more rows is returned as it is.
+        """
+        if self.shape[0] <= most_rows:
+            (table,) = computed(self.source)
+            assert_unmasked(table, "X")
+            return LocalTable(checked_part(self._estimator, table, True)).in_memory()
+        if refusal is not None:
+            raise refusal
+        return self
+
+    def select(self, numbers: np.ndarray) -> Any:
+        """Return a table in memory of the rows of these sorted numbers; all rows stay on Dask."""
+        return self if len(numbers) == self.shape[0] else LocalTable(self.take(numbers))
+
+    def rows_to_read(self, weights: np.ndarray) -> np.ndarray:
+        """Return the numbers of all rows: those without weight are not removed from Dask."""
+        return np.arange(len(weights))
+
+    def equal_rows(self, target: Target, weights: np.ndarray) -> None:
+        """Return None: rows on Dask are not compared with each other."""
 
     def take(self, numbers: np.ndarray) -> Any:
         """Return the rows of these sorted numbers as a frame or an array in memory."""
@@ -65,12 +98,38 @@ class RemoteTable:
 
         return pd.concat(selected)
 
-    def map(self, function: Callable, n_columns: int, dtype: Any = None) -> Any:
+    def prepared(self, inputs: TableInputs) -> DaskRows:
+        """Return all rows with prepared columns in float32, persisted if the workers have room."""
+        n_columns = len(inputs.sources_)
+        numbers = self.map(inputs.transform_part, n_columns, np.float32)
+        n_bytes = 4.0 * self.shape[0] * n_columns
+        if has_room(n_bytes):
+            numbers = numbers.persist()
+        else:
+            warn_of_rereading(n_bytes)
+        return DaskRows(numbers)
+
+    def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> Any:
+        """Return ``function(prepared rows)`` as a Dask array; see ``LocalTable.map_prepared``.
+
+        It is computed later, so that there is no warning of unfamiliar values.
+        """
+        if self.frame is not None:
+            inputs.check_columns(self.frame)
+        else:
+            _check_n_features(self._estimator, self, reset=False)
+
+        def on_part(part):
+            part = checked_part(inputs, part, False)
+            return mapped_part(part, inputs, inputs.transform_part, function, n_columns)
+
+        return self.map(on_part, n_columns, self._working)
+
+    def map(self, function: Callable, n_columns: int, dtype: Any) -> Any:
         """Return ``function(part)`` of every partition as a lazy Dask array (n_rows, n_columns)."""
         import dask
         import dask.array as da
 
-        dtype = np.dtype(self._working if dtype is None else dtype)
         delayed_function = dask.delayed(function, traverse=False)  # sent to each worker once
         on_part = dask.delayed(_on_part)
         pieces = [
@@ -83,16 +142,6 @@ class RemoteTable:
             if length
         ]
         return da.concatenate(pieces) if pieces else da.empty((0, n_columns), dtype=dtype)
-
-    def prepared(self, function: Callable, n_columns: int) -> DaskRows:
-        """Return ``function`` of all rows in float32, persisted on the workers if there is room."""
-        numbers = self.map(function, n_columns, np.float32)
-        n_bytes = 4.0 * self.shape[0] * n_columns
-        if has_room(n_bytes):
-            numbers = numbers.persist()
-        else:
-            warn_of_rereading(n_bytes)
-        return DaskRows(numbers)
 
     def _parts(self):
         return np.ravel(self.source.to_delayed()).tolist()

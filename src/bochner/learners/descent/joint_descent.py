@@ -9,8 +9,8 @@ from ..._checks import check_choice, check_count, check_positive
 from ..._estimator import keyword_only_from
 from ..._loops.threads import threads_for_rows_only
 from ...data import Rows
-from ...data.repetitions import without_repetitions
 from ...data.targets import Labels, Target, Values, regressed
+from ...data.training import without_repetitions
 from ...expansions.waves import Expansion
 from ...losses import Exponential, Hinge, Logistic, Loss, Multinomial, Squared
 from ...measures.fourier import FourierMeasure

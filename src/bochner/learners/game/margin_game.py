@@ -13,7 +13,7 @@ from ..._loops.lazy import waves as kernels
 from ..._loops.threads import threads_for_rows_only
 from ..._terminal.progress import track
 from ...data import Block, Rows
-from ...data.repetitions import without_repetitions
+from ...data.training import without_repetitions
 from ...expansions.waves import Expansion
 from ...measures.fourier import FourierMeasure, concatenate
 from ..base import Learned, Learner, as_data

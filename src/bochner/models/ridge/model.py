@@ -113,6 +113,12 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     # --- fitting ----------------------------------------------------------------------------------
 
+    def _read_rows(self, X, *, reset=False):
+        learner = getattr(self.features, "learner", None)
+        if reset and isinstance(self.features, FeatureMap) and learner is not None:
+            learner.check_kind(X)  # before rows of another library are copied
+        return super()._read_rows(X, reset=reset)
+
     def _fit(self, data: TrainingData) -> None:
         self._forget("_statistics", "features_")
         several = len(ridges(self.alpha)) > 1

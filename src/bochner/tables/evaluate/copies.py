@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...data import column_keys, release_scratches
-from ...data.observations import series_keys
-from ...data.repetitions import equal_keys
+from ...data.repetitions import equal_keys, series_keys
 from ...data.targets import Labels, Values
 from .target import counted_labels
 
