@@ -23,7 +23,7 @@ from .newton import (
     step_by_products,
     with_constant,
 )
-from .statistics import TILE_ROWS
+from .problem import TILE_ROWS
 
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-4), 300
 # Widths over which corners of losses are rounded, in units of the loss; each stage starts at the

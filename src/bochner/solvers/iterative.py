@@ -20,8 +20,7 @@ from .._loops.blocks import tiles
 from .._terminal.progress import step_done, track
 from ..data import Block
 from ..data.training import TrainingData
-from .base import Factorization, RidgeProblem, Solution, Solver
-from .statistics import TILE_ROWS
+from .problem import TILE_ROWS, Factorization, RidgeProblem, Solution, Solver
 
 Operator = Callable[[np.ndarray], np.ndarray]
 

@@ -22,8 +22,8 @@ from .._loops.threads import threads_for_matrices
 from .._terminal.progress import track
 from ..data import Block, Rows
 from ..data.targets import simplex_code
-from .precision import condition
-from .statistics import TILE_ROWS
+from .direct import condition
+from .problem import TILE_ROWS
 
 # Up to this many unknowns (32 MB), and products of the features with themselves, the whole Hessian
 # is summed; above, conjugate gradients are faster.

@@ -2,7 +2,6 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -11,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._checks import as_generator, check_flag, check_positive
+from ..._checks import as_generator, check_flag
 from ..._estimator import Estimator, restore_on_failure, score_in_memory
 from ..._loops.arrays import as_dense
 from ...data import Block
@@ -22,22 +21,29 @@ from ...features.spectral import FeatureMap
 from ...measures.fourier import FourierMeasure
 from ...operators import OperatorKernel
 from ...solvers import Eigen, Solver
-from ...solvers.base import CenteredRows, RidgeProblem, feature_block
-from ...solvers.choice import check_solver, chosen_solver, matrix_fits, rows_are_few
-from ...solvers.direct import EigenFactorization
-from ...solvers.outputs import CoupledOutputs, DecoupledOutputs, Outputs
-from ...solvers.precision import LARGEST_CONDITION, hardest_condition, tiles_seem_enough
-from ...solvers.statistics import RidgeStatistics
-from ...solvers.systems import Eigensystem
+from ...solvers.choice import (
+    LARGEST_CONDITION,
+    check_solver,
+    chosen_ridge,
+    chosen_solver,
+    hardest_condition,
+    matrix_fits,
+    mean_kernel,
+    ridges,
+    rows_are_few,
+    tiles_seem_enough,
+)
+from ...solvers.direct import EigenFactorization, Eigensystem
+from ...solvers.problem import (
+    CenteredRows,
+    CoupledOutputs,
+    DecoupledOutputs,
+    Outputs,
+    RidgeProblem,
+    RidgeStatistics,
+    feature_block,
+)
 
-# Values of "auto", relative to the mean of K(x, x): three per decade over eight decades. One
-# factorization serves them all, so a fine grid costs less than a second search around the best.
-# Smaller ridges would be lost in the rounding of the normal equations.
-_SIZES = np.logspace(2, -6, 25)
-# Errors with a smaller relative difference are equal: rounding must not decide between ridges.
-_EQUAL_ERRORS = 1e-6
-# Features that hardly vary around their mean are rounding errors below this share of their size.
-_ROUNDING = 1e-10
 # Attributes of a solution, which further rows make invalid.
 _SOLVED = ("_solution", "_factorization", "alphas_", "loo_errors_", "gcv_errors_")
 
@@ -448,49 +454,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _as_given(self, values):
         return values[:, 0] if self._one_dimensional else values
-
-
-def check_alphas(alpha: Any) -> np.ndarray:
-    """Return one or several positive ridges as a vector."""
-    if not isinstance(alpha, Iterable) or isinstance(alpha, str):
-        return np.array([check_positive(alpha, "alpha")])
-    alphas = [check_positive(value, "alpha") for value in alpha]
-    if not alphas:
-        raise ValueError(
-            "alpha is an empty list; give a number, e.g. alpha=1.0, or several to choose from."
-        )
-    return np.array(alphas)
-
-
-def ridges(alpha: Any, scale: float = 1.0) -> np.ndarray:
-    """Return the ridges to choose from; those of "auto" are relative to ``scale``."""
-    if not isinstance(alpha, str):
-        return check_alphas(alpha)
-    if alpha != "auto":
-        raise ValueError(
-            f'alpha must be "auto", a positive number or several of them, got {alpha!r}.'
-        )
-    return scale * _SIZES
-
-
-def chosen_ridge(alphas: np.ndarray, errors: np.ndarray) -> float:
-    """Return the largest ridge whose error is the smallest up to rounding.
-
-    >>> chosen_ridge(np.array([1.0, 0.1, 0.01]), np.array([2.0, 1.0 + 1e-9, 1.0]))
-    0.1
-    """
-    return float(np.max(alphas[errors <= np.min(errors) * (1 + _EQUAL_ERRORS)]))
-
-
-def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outputs) -> float:
-    """Return the mean of the diagonal of K(x, x), around the means if these are removed."""
-    around, plain = (
-        outputs.mean_diagonal(
-            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight
-        )
-        for sums in (centered, given)
-    )
-    return max(around, _ROUNDING * plain) or 1.0
 
 
 def _same_measure(left, right):
