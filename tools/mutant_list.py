@@ -864,14 +864,14 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridges ------------------------------------------------------------------------------
     *_group(
-        "models/ridge/model.py solvers/choice.py",
+        "models/ridge/model.py solvers/choice.py solvers/problem.py",
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
                 "intercept = centered.target_mean - centered.feature_mean @ coefficients",
                 "intercept = centered.target_mean",
             ),
-            "ridge-merged-shift": ("added.around(self._statistics.shift)", "added"),
+            "ridge-merged-shift": ("other._statistics.around(self._statistics.shift)", "other._statistics"),
             "ridge-root-weights": (
                 "Eigensystem.of_rows(root * features, root * targets)",
                 "Eigensystem.of_rows(root * features, targets)",

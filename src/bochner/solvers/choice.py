@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_positive, refuse_class
+from .._checks import check_flag, check_positive, refuse_class
 from .._loops.arrays import as_dense
 from ..data import as_rows
 from ..data.targets import Values
@@ -32,8 +32,6 @@ DENSE_LIMIT = 4096
 _SIZES = np.logspace(2, -6, 25)
 # Errors with a smaller relative difference are equal: rounding must not decide between ridges.
 _EQUAL_ERRORS = 1e-6
-# Features that hardly vary around their mean are rounding errors below this share of their size.
-_ROUNDING = 1e-10
 # The largest condition, and the smallest number of tiles, of a Gram matrix summed in tiles.
 LARGEST_CONDITION, _FEWEST_TILES = 1e4, 32
 # Whether tiles suffice is first estimated on this many rows per column, if there are far more in
@@ -51,8 +49,8 @@ def rows_are_few(solver: Solver | None, n_rows: int, n_columns: int) -> bool:
     return isinstance(solver, Eigen | None) and n_rows < min(n_columns, DENSE_LIMIT)
 
 
-def check_solver(solver: Any) -> None:
-    """Raise an error unless ``solver`` is None or a solver with valid parameters."""
+def check_ridge(solver: Any, fit_intercept: Any, alpha: Any) -> None:
+    """Check the parameters of a ridge; ``solver`` is None or a solver with valid parameters."""
     refuse_class(solver, "solver")
     if solver is not None and not isinstance(solver, Solver):
         raise TypeError(
@@ -61,6 +59,8 @@ def check_solver(solver: Any) -> None:
         )
     if solver is not None:
         solver.check_parameters()
+    check_flag(fit_intercept, "fit_intercept")
+    ridges(alpha)
 
 
 def chosen_solver(
@@ -121,17 +121,6 @@ def chosen_ridge(alphas: np.ndarray, errors: np.ndarray) -> float:
     0.1
     """
     return float(np.max(alphas[errors <= np.min(errors) * (1 + _EQUAL_ERRORS)]))
-
-
-def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outputs) -> float:
-    """Return the mean of the diagonal of K(x, x), around the means if these are removed."""
-    around, plain = (
-        outputs.mean_diagonal(
-            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight
-        )
-        for sums in (centered, given)
-    )
-    return max(around, _ROUNDING * plain) or 1.0
 
 
 def tiles_seem_enough(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 TILE_ROWS = 1024
 # Entries of Ψ(x) in memory at once: 32 MB.
 _TILE_ENTRIES = 2**22
+# Features that hardly vary around their mean are rounding errors below this share of their size.
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +260,11 @@ class CoupledOutputs:
     def n_outputs(self) -> int:
         return self.measure.n_outputs
 
+    @property
+    def n_unknowns(self) -> int:
+        """Length of θ."""
+        return self.measure.n_columns
+
     def matrix(self, gram):
         """Return M, whose entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}.
 
@@ -311,6 +318,17 @@ class CoupledOutputs:
 
 
 Outputs = DecoupledOutputs | CoupledOutputs
+
+
+def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outputs) -> float:
+    """Return the mean of the diagonal of K(x, x), around the means if these are removed."""
+    around, plain = (
+        outputs.mean_diagonal(
+            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight
+        )
+        for sums in (centered, given)
+    )
+    return max(around, _ROUNDING * plain) or 1.0
 
 
 def feature_block(source: Any) -> Callable:

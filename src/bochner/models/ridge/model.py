@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._checks import as_generator, check_flag
+from ..._checks import as_generator
 from ..._estimator import Estimator, restore_on_failure, score_in_memory
 from ..._loops.arrays import as_dense
 from ...data import Block
@@ -23,12 +23,11 @@ from ...operators import OperatorKernel
 from ...solvers import Eigen, Solver
 from ...solvers.choice import (
     LARGEST_CONDITION,
-    check_solver,
+    check_ridge,
     chosen_ridge,
     chosen_solver,
     hardest_condition,
     matrix_fits,
-    mean_kernel,
     ridges,
     rows_are_few,
     tiles_seem_enough,
@@ -42,7 +41,9 @@ from ...solvers.problem import (
     RidgeProblem,
     RidgeStatistics,
     feature_block,
+    mean_kernel,
 )
+from .added_rows import check_continuation, check_mergeable
 
 # Attributes of a solution, which further rows make invalid.
 _SOLVED = ("_solution", "_factorization", "alphas_", "loo_errors_", "gcv_errors_")
@@ -79,8 +80,7 @@ class RidgeSystems(NamedTuple):
 
 def feature_block_size(model: Any) -> int | str:
     """Return the block size of a model's features, "auto" for third-party transformers."""
-    features = model._component("features")
-    return features.block_size if isinstance(features, FeatureMap) else "auto"
+    return model.features.block_size if isinstance(model.features, FeatureMap) else "auto"
 
 
 @ExpansionModel.register
@@ -109,13 +109,16 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     _bounded = False  # True if matrices of all unknowns are only formed up to a limit
 
     @abstractmethod
+    def _check_features(self) -> None:
+        """Check the parameters of the features."""
+
+    @abstractmethod
     def _start(self, data: TrainingData, learning_target: Target) -> int:
         """Fit the features, whose learner uses ``learning_target``; return their columns."""
 
     def _check_parameters(self):
-        check_solver(self.solver)
-        check_flag(self.fit_intercept, "fit_intercept")
-        return ridges(self.alpha)
+        self._check_features()
+        check_ridge(self.solver, self.fit_intercept, self.alpha)
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -133,11 +136,12 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         if self._kernel.decomposable and rows_are_few(self.solver, len(data), n_columns):
             rows = data.rows.take_local(np.arange(len(data)))
         few = rows is not None
-        solver = self._chosen_solver(n_columns, few)
+        n_unknowns = self._n_unknowns(n_columns)
+        solver = self._chosen_solver(n_columns, n_unknowns, few)
         # Few rows do not need the large matrix; if it is not too large it is kept for partial_fit.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
         block, shift = feature_block(self._source), self._shift(data)
-        dense = whole and solver.needs_matrix and matrix_fits(self._n_unknowns(n_columns))
+        dense = whole and solver.needs_matrix and matrix_fits(n_unknowns)
         tiled = dense and tiles_seem_enough(block, data, n_columns, self._hardest_guess)
         statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole, tiled=tiled)
         systems = self._systems(statistics, data, rows)
@@ -156,14 +160,14 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         not stored, so generalized cross-validation chooses between several ridges, also those of
         "auto": it needs only the sums and uses the mean leverage in place of that of each row.
         """
-        several = len(self._check_parameters()) > 1
-        first = not self.__sklearn_is_fitted__()
+        self._check_parameters()
+        several, first = len(ridges(self.alpha)) > 1, not self.__sklearn_is_fitted__()
         data = self._with_target(self._read_rows(X, reset=first), y, sample_weight)
         if first:
             n_columns, shift = self._start(data, data.target), self._shift(data)
             self._one_dimensional = data.target.one_dimensional
         else:
-            self._check_continuation(y, data.target)
+            check_continuation(self, y, data.target)
             n_columns, shift = len(self._statistics.feature_sum), self._statistics.shift
         if (self._bounded and not matrix_fits(n_columns)) or (
             self.solver is not None and self.solver.needs_rows
@@ -172,11 +176,11 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
                 f"partial_fit keeps the Gram matrix of the features, and {n_columns} features with "
                 f"solver={self.solver!r} have none. Lower n_components, or call fit."
             )
-        if several and self._bounded and not matrix_fits(self._n_unknowns(n_columns)):
+        n_unknowns = self._n_unknowns(n_columns)
+        if several and self._bounded and not matrix_fits(n_unknowns):
             raise ValueError(
-                "partial_fit chooses a ridge with a matrix of all pairs of "
-                f"{self._n_unknowns(n_columns)} unknowns, which is too large. Give one number, "
-                "e.g. alpha=1.0, or lower n_components."
+                f"partial_fit chooses a ridge with a matrix of all pairs of {n_unknowns} unknowns, "
+                "which is too large. Give one number, e.g. alpha=1.0, or lower n_components."
             )
         added = RidgeStatistics.of(feature_block(self._source), data, shift)
         self._statistics = added if first else self._statistics + added
@@ -192,44 +196,10 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         models can learn together from data that must stay apart.
         """
         check_is_fitted(self)
-        if type(other) is not type(self):
-            raise TypeError(f"{type(self).__name__} merges with another one, got {other!r}.")
-        check_is_fitted(other)
-        if not (
-            _same_measure(self._source, other._source) and _same_kernel(self._kernel, other._kernel)
-        ):
-            raise ValueError(
-                "The two fits have different features. Give both the same kernel or prior with a "
-                "number for its bandwidth (not 'scale' or 'median', which depend on the rows) and "
-                "the same integer random_state."
-            )
-        added = other._statistics
-        shapes = [(len(one._statistics.shift), one._one_dimensional) for one in (self, other)]
-        if shapes[0] != shapes[1]:
-            raise ValueError(
-                f"The two fits have targets of different shapes: {shapes[0][0]} and {shapes[1][0]} "
-                "columns."
-            )
-        if self._statistics.gram.ndim == 1 or added.gram.ndim == 1:
-            raise ValueError(
-                f"The Gram matrix of {len(added.gram)} features was too large to be kept by fit, "
-                "so the fits cannot be merged. Lower n_components."
-            )
-        self._statistics = self._statistics + added.around(self._statistics.shift)
+        check_mergeable(self, other)
+        self._statistics = self._statistics + other._statistics.around(self._statistics.shift)
         self._forget()
         return self
-
-    def _check_continuation(self, y, target):
-        n_outputs = len(self._statistics.shift)
-        if target.one_dimensional != self._one_dimensional or target.rows.shape[1] != n_outputs:
-            before = "one dimension" if self._one_dimensional else f"{n_outputs} columns"
-            raise ValueError(f"y has shape {np.shape(y)}, but in earlier calls it had {before}.")
-        if self._statistics.gram.ndim == 1:
-            raise ValueError(
-                f"The Gram matrix of {len(self._statistics.gram)} features was too large to be "
-                "kept by fit, so no rows can be added. Lower n_components, or give those rows to "
-                "partial_fit of a new model first."
-            )
 
     def _forget(self, *more):
         """Delete the attributes of an earlier solution."""
@@ -253,7 +223,9 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
                 "in float64.",
                 stacklevel=2,
             )
-        return self._solve(systems, self._chosen_solver(len(self._statistics.feature_sum)))
+        n_columns = len(self._statistics.feature_sum)
+        solver = self._chosen_solver(n_columns, self._n_unknowns(n_columns))
+        return self._solve(systems, solver)
 
     def _shift(self, data):
         """Return the mean of the outputs, or zero without an intercept that could restore it."""
@@ -262,14 +234,14 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
             return np.average(values, axis=0, weights=data.weights)
         return np.zeros(values.shape[1])
 
-    def _chosen_solver(self, n_columns, few=False):
-        n_alphas, n_unknowns = len(ridges(self.alpha)), self._n_unknowns(n_columns)
+    def _chosen_solver(self, n_columns, n_unknowns, few=False):
+        n_alphas = len(ridges(self.alpha))
         return chosen_solver(
             self.solver, n_alphas, n_columns, n_unknowns, few_rows=few, bounded=self._bounded
         )
 
     def _n_unknowns(self, n_columns):
-        return n_columns if self._kernel.decomposable else self._kernel.lift(self._source).n_columns
+        return n_columns if self._kernel.decomposable else self._outputs(self._kernel).n_unknowns
 
     def _systems(self, statistics, data=None, rows=None):
         """Return the systems that the sums define; ``rows`` are all rows if these are few."""
@@ -454,24 +426,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _as_given(self, values):
         return values[:, 0] if self._one_dimensional else values
-
-
-def _same_measure(left, right):
-    """Return True for equal waves; False for third-party transformers, which are not compared."""
-    if not (isinstance(left, FourierMeasure) and isinstance(right, FourierMeasure)):
-        return left is right
-    return np.array_equal(left.frequencies, right.frequencies) and np.array_equal(
-        left.weights, right.weights
-    )
-
-
-def _same_kernel(left, right):
-    """Return True for equal parameters, apart from priors, which gave the same waves."""
-    mine, theirs = left.get_params(), right.get_params()
-    if type(left) is not type(right) or mine.keys() != theirs.keys():
-        return False
-    plain = [name for name in mine if not isinstance(mine[name], BaseEstimator | FourierMeasure)]
-    return all(np.array_equal(mine[name], theirs[name]) for name in plain)
 
 
 def _linear_block(features, coefficients, intercept, X, out):

@@ -79,9 +79,8 @@ class SpectralRidge(RidgeModel):
     fit_intercept: bool = True
     random_state: Any = None
 
-    def _check_parameters(self):
+    def _check_features(self):
         check_transformer(self._component("features"), "features")
-        return super()._check_parameters()
 
     def _start(self, data, learning_target):
         features, rows = clone(self._component("features")), data.rows
