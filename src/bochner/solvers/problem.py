@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from .._checks import Seed
 from .._loops.arrays import as_dense
 from .._loops.blocks import tiles
-from ..data import Block, array_api_version_of
+from ..data import Block, Rows, array_api_version_of
 from ..data.training import TrainingData
 from ..measures.fourier import FourierMeasure
 from ..operators import OperatorMeasure
@@ -334,6 +334,13 @@ def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outp
 def feature_block(source: Any) -> Callable:
     """Return the features of a FourierMeasure or a transformer as a function of rows."""
     return source.block() if isinstance(source, FourierMeasure) else source.transform
+
+
+def feature_count(source: Any, rows: Rows) -> int:
+    """Return the number of features of a FourierMeasure, or of the first row transformed."""
+    if isinstance(source, FourierMeasure):
+        return source.n_columns
+    return source.transform(rows.take(np.array([0]))).shape[1]
 
 
 @dataclass(frozen=True, eq=False)

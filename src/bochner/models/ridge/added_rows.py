@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ...data.targets import Target
+from ...data.targets import Values
 from ...measures.fourier import FourierMeasure
 
 
-def check_continuation(model: Any, y: Any, target: Target) -> None:
+def check_continuation(model: Any, y: Any, target: Values) -> None:
     """Raise an error if ``partial_fit`` of a fitted model cannot add rows with these targets."""
     gram, n_outputs = model._statistics.gram, len(model._statistics.shift)
     if target.one_dimensional != model._one_dimensional or target.rows.shape[1] != n_outputs:

@@ -41,6 +41,7 @@ from ...solvers.problem import (
     RidgeProblem,
     RidgeStatistics,
     feature_block,
+    feature_count,
     mean_kernel,
 )
 from .added_rows import check_continuation, check_mergeable
@@ -113,8 +114,8 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         """Check the parameters of the features."""
 
     @abstractmethod
-    def _start(self, data: TrainingData, learning_target: Target) -> int:
-        """Fit the features, whose learner uses ``learning_target``; return their columns."""
+    def _start(self, data: TrainingData, learning_target: Target) -> None:
+        """Fit the features, whose learner uses ``learning_target``."""
 
     def _check_parameters(self):
         self._check_features()
@@ -129,7 +130,8 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _fit_features_and_ridge(self, data: TrainingData, learning_target: Target) -> None:
         """Fit to values; a learner of the features learns from ``learning_target``."""
-        n_columns = self._start(data, learning_target)
+        self._start(data, learning_target)
+        n_columns = feature_count(self._source, data.rows)
         self._one_dimensional = data.target.one_dimensional
         self._mean_left_out = data.mean_left_out_weight()
         rows = None
@@ -164,7 +166,8 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         several, first = len(ridges(self.alpha)) > 1, not self.__sklearn_is_fitted__()
         data = self._with_target(self._read_rows(X, reset=first), y, sample_weight)
         if first:
-            n_columns, shift = self._start(data, data.target), self._shift(data)
+            self._start(data, data.target)
+            n_columns, shift = feature_count(self._source, data.rows), self._shift(data)
             self._one_dimensional = data.target.one_dimensional
         else:
             check_continuation(self, y, data.target)

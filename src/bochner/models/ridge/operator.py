@@ -153,7 +153,6 @@ class OperatorRidge(RidgeModel):
         self._kernel, self._source, features = operator_source(self, data, learning_target)
         if features is not None:
             self.features_ = features
-        return self._source.n_columns
 
     @property
     def kernel_(self) -> OperatorKernel:

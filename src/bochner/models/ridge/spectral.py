@@ -93,9 +93,6 @@ class SpectralRidge(RidgeModel):
             features = fitted_transformer(features, rows.source, y, data.weights)
         self.features_, self._kernel = features, Decomposable()
         self._source = feature_source(features)
-        if isinstance(self._source, FourierMeasure):
-            return self._source.n_columns
-        return features.transform(rows.take(np.array([0]))).shape[1]
 
     @property
     def noise_variance_(self) -> Any:
