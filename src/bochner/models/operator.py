@@ -83,8 +83,8 @@ class OperatorModel(Estimator):
 
     def _fit(self, data: TrainingData) -> None:
         loss, targets, unit = self._loss_and_targets(data)
-        self._component("kernel").check_outputs(self.n_features_in_, targets.shape[1])
-        kernel, self._source, self.features_ = operator_source(self, data, data.target)
+        n_outputs = targets.shape[1]
+        kernel, self._source, self.features_ = operator_source(self, data, n_outputs, data.target)
         total = len(data) if data.weights is None else np.sum(data.weights)
         self._kernel = kernel.resolved_outputs(_centered_products(targets, data.weights) / total)
         measure = self.measure_

@@ -22,7 +22,7 @@ from ..data.targets import Values
 from ..data.training import TrainingData
 from .direct import Cholesky, Eigen, condition
 from .iterative import ConjugateGradient
-from .problem import TILE_ROWS, Outputs, RidgeStatistics, Solver
+from .problem import TILE_ROWS, Outputs, RidgeProblem, RidgeStatistics, Solver
 
 # Up to this many unknowns (or scalar features) a matrix of all pairs of them is formed: 128 MB.
 DENSE_LIMIT = 4096
@@ -147,6 +147,13 @@ def tiles_seem_enough(
         features, TrainingData(as_rows(some), Values(np.zeros((len(some), 1)))), np.zeros(1)
     )
     return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
+
+
+def tiles_are_too_coarse(problem: RidgeProblem, alphas: np.ndarray) -> bool:
+    """Return True if sums in float32 tiles are too coarse for the condition of the system."""
+    if not problem.sums.tiled or not matrix_fits(len(problem.right_side)):
+        return problem.sums.tiled
+    return hardest_condition(problem.matrix, problem.outputs, alphas) > LARGEST_CONDITION
 
 
 def hardest_condition(matrix: np.ndarray, outputs: Outputs, alphas: np.ndarray) -> float:

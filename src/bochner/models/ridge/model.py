@@ -22,7 +22,6 @@ from ...measures.fourier import FourierMeasure
 from ...operators import OperatorKernel
 from ...solvers import Eigen, Solver
 from ...solvers.choice import (
-    LARGEST_CONDITION,
     check_ridge,
     chosen_ridge,
     chosen_solver,
@@ -30,6 +29,7 @@ from ...solvers.choice import (
     matrix_fits,
     ridges,
     rows_are_few,
+    tiles_are_too_coarse,
     tiles_seem_enough,
 )
 from ...solvers.direct import EigenFactorization, Eigensystem
@@ -70,13 +70,6 @@ class RidgeSystems(NamedTuple):
     problem: RidgeProblem
     kernel: OperatorKernel
     alphas: np.ndarray
-
-    def is_too_coarse(self) -> bool:
-        """Return True if the sums of float32 tiles are too coarse for the condition."""
-        problem = self.problem
-        if not problem.sums.tiled or not matrix_fits(len(problem.right_side)):
-            return problem.sums.tiled
-        return hardest_condition(problem.matrix, problem.outputs, self.alphas) > LARGEST_CONDITION
 
 
 def feature_block_size(model: Any) -> int | str:
@@ -147,7 +140,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         tiled = dense and tiles_seem_enough(block, data, n_columns, self._hardest_guess)
         statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole, tiled=tiled)
         systems = self._systems(statistics, data, rows)
-        if systems.is_too_coarse():
+        if tiles_are_too_coarse(systems.problem, systems.alphas):
             statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole)
             systems = self._systems(statistics, data, rows)
         self._solution = self._solve(systems, solver, data)
@@ -218,7 +211,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     def _solution(self) -> RidgeFit:
         check_is_fitted(self)
         systems = self._systems(self._statistics)
-        if systems.is_too_coarse():
+        if tiles_are_too_coarse(systems.problem, systems.alphas):
             warnings.warn(
                 "fit summed float32 rows in float32 tiles, which are too coarse for "
                 f"alpha={systems.alphas.min():.3g} and the rows that were added since: digits of "

@@ -32,7 +32,7 @@ def check_operator_parameters(model: Any) -> None:
 
 
 def operator_source(
-    model: Any, data: TrainingData, learning_target: Target
+    model: Any, data: TrainingData, n_outputs: int, learning_target: Target
 ) -> tuple[OperatorKernel, FourierMeasure, SpectralFeatures | None]:
     """Return the kernel with a resolved prior, its frequencies, and the features that drew them.
 
@@ -40,6 +40,7 @@ def operator_source(
     from ``learning_target``.
     """
     kernel, features = model._component("kernel"), model._component("features")
+    kernel.check_outputs(model.n_features_in_, n_outputs)
     prior = kernel.checked_prior()
     fitted = None
     if isinstance(prior, FourierMeasure):
@@ -149,8 +150,9 @@ class OperatorRidge(RidgeModel):
 
     def _start(self, data, learning_target):
         n_outputs = data.target.rows.shape[1]
-        self._component("kernel").check_outputs(self.n_features_in_, n_outputs)
-        self._kernel, self._source, features = operator_source(self, data, learning_target)
+        self._kernel, self._source, features = operator_source(
+            self, data, n_outputs, learning_target
+        )
         if features is not None:
             self.features_ = features
 
