@@ -64,7 +64,7 @@ def check_ridge(solver: Any, fit_intercept: Any, alpha: Any) -> None:
 
 
 def chosen_solver(
-    asked: Solver | None,
+    solver: Solver | None,
     n_alphas: int,
     n_columns: int,
     n_unknowns: int,
@@ -77,7 +77,6 @@ def chosen_solver(
     A matrix that would be too large is refused, unless ``bounded=False``.
     """
     dense = few_rows or not bounded or (matrix_fits(n_columns) and matrix_fits(n_unknowns))
-    solver = asked
     if solver is None:
         direct = Eigen() if few_rows or n_alphas > 1 else Cholesky()
         solver = direct if dense else ConjugateGradient()
@@ -142,7 +141,7 @@ def tiles_seem_enough(
     some = as_dense(rows.sample(n_some))
     if as_dense(features(some[:1])).dtype != np.float32:
         return False
-    weight = len(rows) if data.weights is None else float(np.sum(data.weights))
+    weight = float(data.row_weights.sum())
     sums = RidgeStatistics.of(
         features, TrainingData(as_rows(some), Values(np.zeros((len(some), 1)))), np.zeros(1)
     )

@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 _SHORTER = 2.0 ** -np.arange(1, 31)
 # Losses with a corner may have almost no curvature: this share of the rows' weight is then added to
 # that of the constants, in steps, not in the objective.
-_HELD_CONSTANT = 1e-4
+_ADDED_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,19 +151,19 @@ class ConvexProblem:
 
         ``progress`` is the size of the gradient relative to the first one.
         """
-        held = self._penalties
+        penalties = self._penalties
         if self.constant and self.loss.rounded(1.0) is not self.loss:
-            held = held + _HELD_CONSTANT * self._total * (held == 0)
+            penalties = penalties + _ADDED_SHARE * self._total * (penalties == 0)
         if self._whole:
-            return -cho_solve(cholesky_factor(reached.curvature, held), reached.gradient)
+            return -cho_solve(cholesky_factor(reached.curvature, penalties), reached.gradient)
         at = self.coefficients(reached.coefficients)
         # Without curvature in any row, that of a constant would be zero.
-        diagonal = reached.curvature + held
+        diagonal = reached.curvature + penalties
         inverse = 1 / np.maximum(diagonal, 1e-12 * (1 + np.max(diagonal)))
 
         def hessian(direction):
             sums = self._sum(_product_block, *at, *self.coefficients(direction))
-            return self._contracted(sums) + held * direction
+            return self._contracted(sums) + penalties * direction
 
         return step_by_products(
             hessian,

@@ -272,12 +272,11 @@ class EigenFactorization(Factorization):
         per_row = outputs.n_outputs if isinstance(outputs, CoupledOutputs) else 1
         n_rows = max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS)
         some = data.take(data.rows.spread(n_rows, data.weights))
-        weights = np.ones(len(some.rows)) if some.weights is None else some.weights
-        root = np.sqrt(weights)[:, None]
+        root = np.sqrt(some.row_weights)[:, None]
         features = root * problem.rows(some.rows.source)
         targets = root * problem.rows.targets(some.target.rows)
         system = Eigensystem.of_rows(*outputs.equations(features, targets))
-        return cls(system, outputs, problem.rows, float(weights.sum())), some
+        return cls(system, outputs, problem.rows, float(some.row_weights.sum())), some
 
     def solve(self, alpha: float) -> Solution:
         solution = self.system.solution(self.outputs.penalties(alpha))

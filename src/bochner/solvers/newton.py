@@ -113,20 +113,20 @@ class SoftmaxProblem:
 
         ``progress`` is the size of the gradient relative to the first one.
         """
-        gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
+        gradient, curvature, damped = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
             with threads_for_matrices(gradient.size**3 / 3):
-                factor = cholesky_factor(curvature, np.tile(held, len(self.code)))
+                factor = cholesky_factor(curvature, np.tile(damped, len(self.code)))
                 return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
         if self._kind == "shared":
-            inverse = partial(cho_solve, cholesky_factor(curvature, held))
+            inverse = partial(cho_solve, cholesky_factor(curvature, damped))
         else:
-            inverse = partial(np.multiply, 1 / (curvature + held)[:, None])
+            inverse = partial(np.multiply, 1 / (curvature + damped)[:, None])
 
         def hessian(direction):
             return (
                 self.C * self._sum(_product_block, reached.coefficients, direction)
-                + held[:, None] * direction
+                + damped[:, None] * direction
             )
 
         return step_by_products(
@@ -141,8 +141,8 @@ class SoftmaxProblem:
         """Return True if the curvature was summed in float32 and rounding would change a step."""
         if not self._in_tiles or self._kind == "diagonal":
             return False
-        held = np.tile(self.penalties + damping, len(self.code) if self._kind == "whole" else 1)
-        matrix = reached.curvature.reshape(len(held), len(held)) + np.diag(held)
+        damped = np.tile(self.penalties + damping, len(self.code) if self._kind == "whole" else 1)
+        matrix = reached.curvature.reshape(len(damped), len(damped)) + np.diag(damped)
         return condition(matrix, 0.0) > _LARGEST_CONDITION
 
     def typical_curvature(self, reached: Reached) -> float:

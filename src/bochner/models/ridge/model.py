@@ -431,7 +431,5 @@ def _linear_block(features, coefficients, intercept, X, out):
 def _spectrum_of_rows(centered, rows, data):
     """Return the eigensystem of fewer rows than columns."""
     features, targets = centered(rows), centered.targets(data.target.rows)
-    if data.weights is None:
-        return Eigensystem.of_rows(features, targets)
-    root = np.sqrt(data.weights)[:, None]
+    root = np.sqrt(data.row_weights)[:, None]
     return Eigensystem.of_rows(root * features, root * targets)
