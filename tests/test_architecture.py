@@ -132,7 +132,7 @@ KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
 # its functions.
 MAY_ASK = {
     "_estimator.py:score_in_memory": "scikit-learn's score needs predictions and y as arrays",
-    "solvers/precision.py:tiles_seem_enough": "a sample of the rows is read before the pass",
+    "solvers/choice.py:tiles_seem_enough": "a sample of the rows is read before the pass",
     "tabular/base.py": "rows on Dask are sampled before they are prepared",
 }
 MOST_EXCEPTIONS = 20

@@ -387,7 +387,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridge ------------------------------------------------------------------------------------
     *_group(
-        "solvers/outputs.py solvers/systems.py solvers/direct.py models/ridge/spectral.py",
+        "solvers/problem.py solvers/direct.py models/ridge/spectral.py",
         "unit/test_spectral_ridge.py unit/test_solvers.py",
         {
             "ridge-unseen-directions": (" + unseen[:, None] / penalties", ""),
@@ -407,7 +407,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "solvers/outputs.py solvers/systems.py models/ridge/operator.py",
+        "solvers/problem.py solvers/direct.py models/ridge/operator.py",
         "unit/test_operator_ridge.py unit/test_solvers.py",
         {
             "operator-ridge-leverage": ("_left_out(residuals, leverages + share, weights)", "_left_out(residuals, leverages, weights)"),
@@ -430,7 +430,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- convex losses, kernels and laws of one's own ---------------------------------------------
     *_group(
-        "solvers/convex.py models/operator.py operators/signatures.py operators/custom.py "
+        "solvers/convex.py models/operator.py operators/custom.py "
         "learners/game/harmonic_chain.py learners/pac_bayes_langevin.py",
         "unit/test_operator_models.py unit/test_custom_kernel.py "
         "unit/learners/test_harmonic_chain.py unit/learners/test_pac_bayes_langevin.py",
@@ -864,14 +864,14 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridges ------------------------------------------------------------------------------
     *_group(
-        "models/ridge/model.py",
+        "models/ridge/model.py solvers/choice.py solvers/problem.py",
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
                 "intercept = centered.target_mean - centered.feature_mean @ coefficients",
                 "intercept = centered.target_mean",
             ),
-            "ridge-merged-shift": ("added.around(self._statistics.shift)", "added"),
+            "ridge-merged-shift": ("other._statistics.around(self._statistics.shift)", "other._statistics"),
             "ridge-root-weights": (
                 "Eigensystem.of_rows(root * features, root * targets)",
                 "Eigensystem.of_rows(root * features, targets)",

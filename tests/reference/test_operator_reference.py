@@ -7,8 +7,8 @@ from scipy.stats import multivariate_normal
 from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, OperatorRidge, simplex_code
 from bochner.operators import learned_output_matrix
 from bochner.operators.output_matrix import _log_likelihood
-from bochner.solvers.outputs import DecoupledOutputs
-from bochner.solvers.systems import Eigensystem, ridge_solution
+from bochner.solvers.direct import Eigensystem, ridge_solution
+from bochner.solvers.problem import DecoupledOutputs
 
 
 def test_kernels_are_sums_over_frequencies_one_pair_at_a_time():

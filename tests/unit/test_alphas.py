@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bochner.models.ridge.model import chosen_ridge, ridges
+from bochner.solvers.choice import chosen_ridge, ridges
 
 
 def test_auto_is_eight_decades_of_the_scale_from_the_largest_on():

@@ -19,9 +19,8 @@ from bochner import (
     OperatorKernelRidge,
     OperatorRidge,
 )
-from bochner.operators.custom import matrix_roots
+from bochner.operators.custom import matrix_roots, spectral_operators
 from bochner.operators.output_matrix import matrix_factor
-from bochner.operators.signatures import spectral_operators
 
 TASKS = np.array([[2.0, 0.5], [0.5, 1.0]])
 

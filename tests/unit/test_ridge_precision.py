@@ -18,9 +18,9 @@ from bochner import (
 from bochner.data import as_rows
 from bochner.data.targets import Values
 from bochner.data.training import TrainingData
-from bochner.solvers import precision
-from bochner.solvers.precision import condition
-from bochner.solvers.statistics import RidgeStatistics
+from bochner.solvers import choice
+from bochner.solvers.direct import condition
+from bochner.solvers.problem import RidgeStatistics
 
 N_ROWS = 40_000
 
@@ -131,7 +131,7 @@ def test_the_hardest_systems_of_tiles_still_agree(seed, monkeypatch):
     X, y = data(3, seed)
     features = SpectralFeatures(Gaussian(0.3), n_components=30)
     conditions = []
-    monkeypatch.setattr(precision, "_SLACK", np.inf)
+    monkeypatch.setattr(choice, "_SLACK", np.inf)
     for alpha in np.logspace(2, -2, 9):
         model = SpectralRidge(features, alpha=alpha, random_state=seed)
         found = clone(model).fit(X, y)
@@ -139,7 +139,7 @@ def test_the_hardest_systems_of_tiles_still_agree(seed, monkeypatch):
             break
         assert_near(found, in_float64(model, X, y, monkeypatch), X)
         conditions.append(condition(found._problem().matrix, alpha))
-    assert precision.LARGEST_CONDITION / 5 < max(conditions) <= precision.LARGEST_CONDITION
+    assert choice.LARGEST_CONDITION / 5 < max(conditions) <= choice.LARGEST_CONDITION
 
 
 def test_ill_conditioned_systems_are_summed_in_float64_from_the_start(monkeypatch):
@@ -162,7 +162,7 @@ def test_where_the_guess_was_wrong_the_sums_are_made_again(monkeypatch):
         SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0
     )
     wanted, passes = in_float64(model, X, y, monkeypatch), []
-    monkeypatch.setattr(precision, "_SLACK", np.inf)
+    monkeypatch.setattr(choice, "_SLACK", np.inf)
     monkeypatch.setattr(
         "bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of)
     )

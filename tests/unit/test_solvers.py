@@ -34,10 +34,14 @@ from bochner.data import as_rows
 from bochner.data.targets import Values
 from bochner.data.training import TrainingData
 from bochner.solvers import Eigen, Solver
-from bochner.solvers.base import CenteredRows, RidgeProblem
-from bochner.solvers.outputs import CoupledOutputs, DecoupledOutputs
-from bochner.solvers.statistics import RidgeStatistics
-from bochner.solvers.systems import ridge_solution, ridge_spent
+from bochner.solvers.direct import ridge_solution, ridge_spent
+from bochner.solvers.problem import (
+    CenteredRows,
+    CoupledOutputs,
+    DecoupledOutputs,
+    RidgeProblem,
+    RidgeStatistics,
+)
 
 MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])
 

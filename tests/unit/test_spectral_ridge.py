@@ -17,7 +17,7 @@ from bochner.data.targets import Values
 from bochner.data.training import TrainingData
 from bochner.learners.alignment import potential
 from bochner.learners.base import Learned, Learner
-from bochner.solvers.statistics import RidgeStatistics
+from bochner.solvers.problem import RidgeStatistics
 
 
 def problem(n=60, n_outputs=2, seed=0):
@@ -352,7 +352,7 @@ def test_an_interrupted_call_counts_no_rows(monkeypatch):
     model = SpectralRidge(features(), alpha=1.0).partial_fit(X[:60], Y[:60])
     before = model.predict(X)
     with monkeypatch.context() as patch:
-        patch.setattr("bochner.solvers.statistics._sums_block", _interrupted)
+        patch.setattr("bochner.solvers.problem._sums_block", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[60:], Y[60:])
     np.testing.assert_array_equal(model.predict(X), before)
@@ -362,7 +362,7 @@ def test_an_interrupted_call_counts_no_rows(monkeypatch):
     )
     fresh = SpectralRidge(features(), alpha=1.0)
     with monkeypatch.context() as patch:
-        patch.setattr("bochner.solvers.statistics._sums_block", _interrupted)
+        patch.setattr("bochner.solvers.problem._sums_block", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             fresh.partial_fit(X[60:], Y[60:])
     np.testing.assert_allclose(fresh.partial_fit(X, Y).predict(X), whole.predict(X), rtol=1e-9)

@@ -28,8 +28,8 @@ from ..features.spectral import (
 )
 from ..losses import predicted_codes
 from ..measures.fourier import FourierMeasure
-from ..solvers.base import feature_block
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant
+from ..solvers.problem import feature_block
 from .ridge.spectral import feature_source
 
 # Widths of the Gaussian relative to the median margin, fixed before the second part of the data is

@@ -19,6 +19,7 @@ from ..data.repetitions import draw_held_out, equal_rows, held_out_size
 from ..data.training import TrainingData
 from ..expansions.kernels import Effects, closed_form_gram
 from ..priors import Laplace, SpectralPrior
+from ..solvers.choice import check_alphas
 from ..solvers.dual import (
     CholeskySystem,
     EigenPath,
@@ -27,7 +28,6 @@ from ..solvers.dual import (
     largest_residual,
 )
 from .exact import dual_expansion, iterated_solutions, kernel_matrix
-from .ridge.model import check_alphas
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
 _EXACT_ROWS = 4000

@@ -19,8 +19,8 @@ from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import FeatureMap, SpectralFeatures, fitted_transformer
 from ..losses import Logistic, Loss, Multinomial
 from ..measures.fourier import FourierMeasure
-from ..solvers.base import feature_block
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant, without_constant
+from ..solvers.problem import feature_block
 from .operator import probabilities_of_scores
 from .ridge.model import feature_block_size
 from .ridge.spectral import feature_source

@@ -83,9 +83,9 @@ class OperatorModel(Estimator):
 
     def _fit(self, data: TrainingData) -> None:
         loss, targets, unit = self._loss_and_targets(data)
-        self._component("kernel").check_outputs(data.rows.n_features, targets.shape[1])
-        kernel, self._source, self.features_ = operator_source(self, data, data.target)
-        total = len(data) if data.weights is None else np.sum(data.weights)
+        n_outputs = targets.shape[1]
+        kernel, self._source, self.features_ = operator_source(self, data, n_outputs, data.target)
+        total = data.row_weights.sum()
         self._kernel = kernel.resolved_outputs(_centered_products(targets, data.weights) / total)
         measure = self.measure_
         penalty = float(self.alpha), bool(self.fit_intercept)

@@ -9,14 +9,11 @@ from .approximation import (
     variance_bound,
 )
 from .base import OperatorKernel
-from .curl_free import CurlFree
 from .custom import CustomKernel
 from .decomposable import Decomposable
-from .divergence_free import DivergenceFree
-from .helmholtz import Helmholtz
 from .measure import OperatorMeasure
 from .output_matrix import graph_output_matrix, learned_output_matrix
-from .vector_field import VectorFieldKernel
+from .vector_field import CurlFree, DivergenceFree, Helmholtz, VectorFieldKernel
 
 __all__ = [
     "CurlFree",

@@ -38,6 +38,8 @@ class OperatorKernel(NestedDefaults, ABC):
     decomposable: ClassVar[bool] = False
     # True if outputs are directions of space.
     vector_field: ClassVar[bool] = False
+    # True if the closed form consists of second derivatives of that of the prior.
+    _is_second_derivative: ClassVar[bool] = False
 
     @abstractmethod
     def n_outputs(self, n_features: int) -> int:
@@ -131,6 +133,12 @@ class OperatorKernel(NestedDefaults, ABC):
             raise TypeError(
                 "prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got "
                 f"{self.prior!r}."
+            )
+        if self._is_second_derivative and not prior.has_finite_variance:
+            raise ValueError(
+                f"{type(self).__name__} needs a prior whose frequencies have a finite variance "
+                f"(its kernel consists of second derivatives), but {prior!r} has none. Write "
+                "Gaussian(gamma=1.0), or Matern(nu=1.5) with nu > 1."
             )
         return prior
 

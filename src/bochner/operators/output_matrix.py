@@ -92,14 +92,13 @@ def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
     return np.linalg.pinv(laplacian, hermitian=True)
 
 
-def covariance_output_matrix(target_covariance: np.ndarray, ridge: float = 1e-3) -> np.ndarray:
+def covariance_output_matrix(target_covariance: np.ndarray) -> np.ndarray:
     """Return the covariance of the outputs, regularized and scaled to mean variance 1."""
-    scale = np.trace(target_covariance) / len(target_covariance)
+    n_outputs, share = len(target_covariance), 1e-3  # of the identity
+    scale = np.trace(target_covariance) / n_outputs
     if not scale > 0:
-        return np.eye(len(target_covariance))
-    return (
-        (1 - ridge) * target_covariance + ridge * scale * np.eye(len(target_covariance))
-    ) / scale
+        return np.eye(n_outputs)
+    return ((1 - share) * target_covariance + share * scale * np.eye(n_outputs)) / scale
 
 
 def learned_output_matrix(

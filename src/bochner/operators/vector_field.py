@@ -6,6 +6,7 @@ A(ω) = c ωωᵀ + (1 − c) (‖ω‖² I − ωωᵀ).  c = 1 is curl-free, c
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ class VectorFieldKernel(OperatorKernel):
     _: KW_ONLY
     coordinates: Any = None
     vector_field: ClassVar[bool] = True
+    _is_second_derivative: ClassVar[bool] = True
     _advice: ClassVar[str] = (
         "A vector field has one output per direction: give coordinates=[...] with one column of X "
         "for each column of y, or write Decomposable."
@@ -104,16 +106,6 @@ class VectorFieldKernel(OperatorKernel):
 
     def _gram(self, prior, X, Z):
         return self.mix(prior.hessian(X, Z, self.space(X.shape[1])))
-
-    def checked_prior(self):
-        prior = super().checked_prior()
-        if not prior.has_finite_variance:
-            raise ValueError(
-                f"{type(self).__name__} needs a prior whose frequencies have a finite variance "
-                f"(its kernel consists of second derivatives), but {prior!r} has none. Write "
-                "Gaussian(gamma=1.0), or Matern(nu=1.5) with nu > 1."
-            )
-        return prior
 
     def _onnx(self, prior, X, points, coefficients):
         """Return Σ_j (2s − 1) M c + (1 − s) tr(M) c at δ = x − x_j, s the curl-free share.
@@ -183,6 +175,93 @@ class VectorFieldKernel(OperatorKernel):
                 f"{error} Theorem 10 and exact variances of vector fields need the Gaussian prior. "
                 "Measure the error instead: largest_error(kernel, kernel.sample(...), differences)."
             ) from None
+
+
+class CurlFree(VectorFieldKernel):
+    """K = −∇∇ᵀ k: every function it spans is the gradient of a potential.
+
+    B(ω) = ω (Brault et al. 2016, Example 2). For the Gaussian kernel k of length σ,
+    K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
+
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k.
+    coordinates : list of int, default None
+        The columns that are coordinates of space, unlike others such as time; None is all.
+
+    Examples
+    --------
+    >>> from bochner import Gaussian
+    >>> CurlFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0]])[0, 0].diagonal()
+    array([1., 1.])
+    """
+
+    def share(self) -> float:
+        """Return 1: gradients only."""
+        return 1.0
+
+
+class DivergenceFree(VectorFieldKernel):
+    """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero.
+
+    An example is the flow of an incompressible fluid. A(ω) = ‖ω‖² I − ωωᵀ (an equation of the
+    paper's Example 3 has (I − ωωᵀ) ‖ω‖², which is not positive). For the Gaussian kernel k of
+    length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
+
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k.
+    coordinates : list of int, default None
+        The columns that are coordinates of space, unlike others such as time; None is all.
+
+    Examples
+    --------
+    >>> from bochner import Gaussian
+    >>> DivergenceFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0, 0.0]])[0, 0].diagonal()
+    array([2., 2., 2.])
+    """
+
+    def share(self) -> float:
+        """Return 0: rotations only."""
+        return 0.0
+
+
+@dataclass(eq=False, repr=False)
+class Helmholtz(VectorFieldKernel):
+    """Mixture of the curl-free and the divergence-free kernel: any smooth field.
+
+    A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz
+    decomposition), see ``OperatorRidge.curl_free_part``.
+
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k of both parts.
+    curl_share : float, default 0.5
+        Share of the curl-free part, from 0 to 1.
+    coordinates : list of int, default None
+        The columns that are coordinates of space, unlike others such as time; None is all.
+
+    Examples
+    --------
+    >>> from bochner import Gaussian
+    >>> Helmholtz(Gaussian(gamma=0.5), curl_share=0.5).kernel([[0.0, 0.0]])[0, 0].diagonal()
+    array([1., 1.])
+    """
+
+    curl_share: float = 0.5
+
+    def share(self) -> float:
+        """Return the share of the curl-free part after a check."""
+        share = self.curl_share
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+            raise ValueError(
+                f"curl_share must be a number between 0 and 1, got {share!r}. Write e.g. "
+                "curl_share=0.5."
+            )
+        return float(share)
 
 
 def across_basis(waves: np.ndarray) -> np.ndarray:

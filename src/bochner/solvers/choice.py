@@ -1,14 +1,42 @@
-"""Choice of the solver of a ridge, by its structure and its size."""
+"""Choices of a ridge: solver, candidates for the ridge, and precision of the sums.
 
+A Gram matrix of float32 features may be summed in float32 tiles if the system is well conditioned.
+A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and a sum of many tiles to less,
+because their errors cancel. The system multiplies that by its condition. For 40 000 and 50 000 rows
+of 2 to 20 columns, predictions differed from those in float64 by less than 1e-5 up to a condition
+of 1e4, and by 2e-4 at 1e6. For 5000 rows they differed by 5e-6 at 1e3, hence the least number of
+tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._checks import refuse_class
-from .base import Solver
-from .direct import Cholesky, Eigen
+import numpy as np
+
+from .._checks import check_flag, check_positive, refuse_class
+from .._loops.arrays import as_dense
+from ..data import as_rows
+from ..data.targets import Values
+from ..data.training import TrainingData
+from .direct import Cholesky, Eigen, condition
 from .iterative import ConjugateGradient
+from .problem import TILE_ROWS, Outputs, RidgeProblem, RidgeStatistics, Solver
 
 # Up to this many unknowns (or scalar features) a matrix of all pairs of them is formed: 128 MB.
 DENSE_LIMIT = 4096
+# Values of "auto", relative to the mean of K(x, x): three per decade over eight decades. One
+# factorization serves them all, so a fine grid costs less than a second search around the best.
+# Smaller ridges would be lost in the rounding of the normal equations.
+_SIZES = np.logspace(2, -6, 25)
+# Errors with a smaller relative difference are equal: rounding must not decide between ridges.
+_EQUAL_ERRORS = 1e-6
+# The largest condition, and the smallest number of tiles, of a Gram matrix summed in tiles.
+LARGEST_CONDITION, _FEWEST_TILES = 1e4, 32
+# Whether tiles suffice is first estimated on this many rows per column, if there are far more in
+# all. The smallest eigenvalue of four rows a column is about a quarter of that of many.
+_ROWS_A_COLUMN, _FEWEST_SHARE, _SLACK = 4, 16, 4.0
 
 
 def matrix_fits(n_unknowns: int) -> bool:
@@ -21,8 +49,8 @@ def rows_are_few(solver: Solver | None, n_rows: int, n_columns: int) -> bool:
     return isinstance(solver, Eigen | None) and n_rows < min(n_columns, DENSE_LIMIT)
 
 
-def check_solver(solver: Any) -> None:
-    """Raise an error unless ``solver`` is None or a solver with valid parameters."""
+def check_ridge(solver: Any, fit_intercept: Any, alpha: Any) -> None:
+    """Check the parameters of a ridge; ``solver`` is None or a solver with valid parameters."""
     refuse_class(solver, "solver")
     if solver is not None and not isinstance(solver, Solver):
         raise TypeError(
@@ -31,10 +59,12 @@ def check_solver(solver: Any) -> None:
         )
     if solver is not None:
         solver.check_parameters()
+    check_flag(fit_intercept, "fit_intercept")
+    ridges(alpha)
 
 
 def chosen_solver(
-    asked: Solver | None,
+    solver: Solver | None,
     n_alphas: int,
     n_columns: int,
     n_unknowns: int,
@@ -47,7 +77,6 @@ def chosen_solver(
     A matrix that would be too large is refused, unless ``bounded=False``.
     """
     dense = few_rows or not bounded or (matrix_fits(n_columns) and matrix_fits(n_unknowns))
-    solver = asked
     if solver is None:
         direct = Eigen() if few_rows or n_alphas > 1 else Cholesky()
         solver = direct if dense else ConjugateGradient()
@@ -59,3 +88,73 @@ def chosen_solver(
             "or lower n_components."
         )
     return solver
+
+
+def check_alphas(alpha: Any) -> np.ndarray:
+    """Return one or several positive ridges as a vector."""
+    if not isinstance(alpha, Iterable) or isinstance(alpha, str):
+        return np.array([check_positive(alpha, "alpha")])
+    alphas = [check_positive(value, "alpha") for value in alpha]
+    if not alphas:
+        raise ValueError(
+            "alpha is an empty list; give a number, e.g. alpha=1.0, or several to choose from."
+        )
+    return np.array(alphas)
+
+
+def ridges(alpha: Any, scale: float = 1.0) -> np.ndarray:
+    """Return the ridges to choose from; those of "auto" are relative to ``scale``."""
+    if not isinstance(alpha, str):
+        return check_alphas(alpha)
+    if alpha != "auto":
+        raise ValueError(
+            f'alpha must be "auto", a positive number or several of them, got {alpha!r}.'
+        )
+    return scale * _SIZES
+
+
+def chosen_ridge(alphas: np.ndarray, errors: np.ndarray) -> float:
+    """Return the largest ridge whose error is the smallest up to rounding.
+
+    >>> chosen_ridge(np.array([1.0, 0.1, 0.01]), np.array([2.0, 1.0 + 1e-9, 1.0]))
+    0.1
+    """
+    return float(np.max(alphas[errors <= np.min(errors) * (1 + _EQUAL_ERRORS)]))
+
+
+def tiles_seem_enough(
+    features: Callable,
+    data: TrainingData,
+    n_columns: int,
+    hardest: Callable[[RidgeStatistics], float],
+) -> bool:
+    """Return True if sums in tiles are likely to be precise enough.
+
+    There must be many rows, float32 features, and a well-conditioned system on some of the rows.
+    ``hardest`` returns the largest condition of the systems to be solved, from sums.
+    """
+    rows = data.rows
+    n_some = _ROWS_A_COLUMN * n_columns
+    enough = len(rows) >= max(_FEWEST_TILES * TILE_ROWS, _FEWEST_SHARE * n_some)
+    if not (n_columns and enough and rows.dtype == np.float32 and rows.has_cheap_access):
+        return False
+    some = as_dense(rows.sample(n_some))
+    if as_dense(features(some[:1])).dtype != np.float32:
+        return False
+    weight = float(data.row_weights.sum())
+    sums = RidgeStatistics.of(
+        features, TrainingData(as_rows(some), Values(np.zeros((len(some), 1)))), np.zeros(1)
+    )
+    return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
+
+
+def tiles_are_too_coarse(problem: RidgeProblem, alphas: np.ndarray) -> bool:
+    """Return True if sums in float32 tiles are too coarse for the condition of the system."""
+    if not problem.sums.tiled or not matrix_fits(len(problem.right_side)):
+        return problem.sums.tiled
+    return hardest_condition(problem.matrix, problem.outputs, alphas) > LARGEST_CONDITION
+
+
+def hardest_condition(matrix: np.ndarray, outputs: Outputs, alphas: np.ndarray) -> float:
+    """Return the condition for the smallest ridge, in the output that it penalizes least."""
+    return condition(matrix, float(outputs.penalties(alphas.min()).min()))

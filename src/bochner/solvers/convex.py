@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from .._loops.blocks import tiles
 from .._terminal.progress import track
 from ..data import Block, Rows
 from ..losses import Loss
@@ -21,9 +20,9 @@ from .newton import (
     Reached,
     cholesky_factor,
     step_by_products,
+    tiles_of_rows,
     with_constant,
 )
-from .statistics import TILE_ROWS
 
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-4), 300
 # Widths over which corners of losses are rounded, in units of the loss; each stage starts at the
@@ -36,7 +35,7 @@ _ROUNDING = 1e-9
 _SHORTER = 2.0 ** -np.arange(1, 31)
 # Losses with a corner may have almost no curvature: this share of the rows' weight is then added to
 # that of the constants, in steps, not in the objective.
-_HELD_CONSTANT = 1e-4
+_ADDED_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,19 +151,19 @@ class ConvexProblem:
 
         ``progress`` is the size of the gradient relative to the first one.
         """
-        held = self._penalties
+        penalties = self._penalties
         if self.constant and self.loss.rounded(1.0) is not self.loss:
-            held = held + _HELD_CONSTANT * self._total * (held == 0)
+            penalties = penalties + _ADDED_SHARE * self._total * (penalties == 0)
         if self._whole:
-            return -cho_solve(cholesky_factor(reached.curvature, held), reached.gradient)
+            return -cho_solve(cholesky_factor(reached.curvature, penalties), reached.gradient)
         at = self.coefficients(reached.coefficients)
         # Without curvature in any row, that of a constant would be zero.
-        diagonal = reached.curvature + held
+        diagonal = reached.curvature + penalties
         inverse = 1 / np.maximum(diagonal, 1e-12 * (1 + np.max(diagonal)))
 
         def hessian(direction):
             sums = self._sum(_product_block, *at, *self.coefficients(direction))
-            return self._contracted(sums) + held * direction
+            return self._contracted(sums) + penalties * direction
 
         return step_by_products(
             hessian,
@@ -177,9 +176,8 @@ class ConvexProblem:
 
     def _sum(self, function, *arguments):
         row_bytes = 8 * (self.measure.scalar.n_columns + 4 * self.measure.n_outputs)
-        block = Block(
-            function, self.measure.scalar.block(), self.loss, *arguments, row_bytes=row_bytes
-        )
+        design = Block(with_constant, self.measure.scalar.block())
+        block = Block(function, design, self.loss, *arguments, row_bytes=row_bytes)
         return self.rows.sum(block, *self._signals)
 
 
@@ -225,19 +223,11 @@ def _minimized(problem, start, tol, max_iter):
     return Minimum(reached.coefficients, n_iter, False)
 
 
-def _tiles(features, X, targets, weights):
-    """Yield features with a constant, targets and weights of some rows at a time, in float64."""
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
-        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
-        yield A, y, h
-
-
-def _sums_block(features, loss, coefficients, constants, pairs, whole, X, targets, weights=None):
+def _sums_block(design, loss, coefficients, constants, pairs, whole, X, targets, weights=None):
     size, n_outputs = len(coefficients) + 1, len(constants)
     total, pull = 0.0, np.zeros((size, n_outputs))
     curvature = np.zeros((len(pairs), size, size) if whole else (len(pairs), size))
-    for A, y, h in _tiles(features, X, targets, weights):
+    for A, y, h in tiles_of_rows(design, X, targets, weights):
         scores = A[:, :-1] @ coefficients + constants
         total += h @ (loss.values(y, scores) - loss.least(y))
         pull += A.T @ (h[:, None] * loss.gradient(y, scores))
@@ -253,11 +243,11 @@ def _sums_block(features, loss, coefficients, constants, pairs, whole, X, target
 
 
 def _values_block(
-    features, loss, coefficients, constants, direction, shift, lengths, X, targets, weights=None
+    design, loss, coefficients, constants, direction, shift, lengths, X, targets, weights=None
 ):
     """Return Σ_i h_i ℓ after steps of these lengths along a direction."""
     totals = np.zeros(len(lengths))
-    for A, y, h in _tiles(features, X, targets, weights):
+    for A, y, h in tiles_of_rows(design, X, targets, weights):
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
         totals += [
             h @ (loss.values(y, scores + length * moved) - loss.least(y)) for length in lengths
@@ -266,11 +256,11 @@ def _values_block(
 
 
 def _product_block(
-    features, loss, coefficients, constants, direction, shift, X, targets, weights=None
+    design, loss, coefficients, constants, direction, shift, X, targets, weights=None
 ):
     """Return Σ_i h_i φ_i ℓ''(direction of the scores): the Hessian times a direction."""
     product = np.zeros((len(coefficients) + 1, len(constants)))
-    for A, y, h in _tiles(features, X, targets, weights):
+    for A, y, h in tiles_of_rows(design, X, targets, weights):
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
         product += A.T @ (h[:, None] * loss.bend(y, scores, moved))
     return product

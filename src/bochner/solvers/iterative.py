@@ -20,8 +20,7 @@ from .._loops.blocks import tiles
 from .._terminal.progress import step_done, track
 from ..data import Block
 from ..data.training import TrainingData
-from .base import Factorization, RidgeProblem, Solution, Solver
-from .statistics import TILE_ROWS
+from .problem import TILE_ROWS, Factorization, RidgeProblem, Solution, Solver
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -252,7 +251,7 @@ class StochasticFactorization(Factorization):
             )
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.target.rows)
-        weights = np.ones(len(rows)) if self.data.weights is None else self.data.weights
+        weights = self.data.row_weights
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
         step = 0.5 / (largest + alpha / len(rows))

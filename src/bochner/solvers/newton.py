@@ -7,7 +7,7 @@ losses that are flat except in a narrow band; these shorten the step instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ from .._loops.threads import threads_for_matrices
 from .._terminal.progress import track
 from ..data import Block, Rows
 from ..data.targets import simplex_code
-from .precision import condition
-from .statistics import TILE_ROWS
+from .direct import condition
+from .problem import TILE_ROWS
 
 # Up to this many unknowns (32 MB), and products of the features with themselves, the whole Hessian
 # is summed; above, conjugate gradients are faster.
@@ -113,20 +113,20 @@ class SoftmaxProblem:
 
         ``progress`` is the size of the gradient relative to the first one.
         """
-        gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
+        gradient, curvature, damped = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
             with threads_for_matrices(gradient.size**3 / 3):
-                factor = cholesky_factor(curvature, np.tile(held, len(self.code)))
+                factor = cholesky_factor(curvature, np.tile(damped, len(self.code)))
                 return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
         if self._kind == "shared":
-            inverse = partial(cho_solve, cholesky_factor(curvature, held))
+            inverse = partial(cho_solve, cholesky_factor(curvature, damped))
         else:
-            inverse = partial(np.multiply, 1 / (curvature + held)[:, None])
+            inverse = partial(np.multiply, 1 / (curvature + damped)[:, None])
 
         def hessian(direction):
             return (
                 self.C * self._sum(_product_block, reached.coefficients, direction)
-                + held[:, None] * direction
+                + damped[:, None] * direction
             )
 
         return step_by_products(
@@ -141,8 +141,8 @@ class SoftmaxProblem:
         """Return True if the curvature was summed in float32 and rounding would change a step."""
         if not self._in_tiles or self._kind == "diagonal":
             return False
-        held = np.tile(self.penalties + damping, len(self.code) if self._kind == "whole" else 1)
-        matrix = reached.curvature.reshape(len(held), len(held)) + np.diag(held)
+        damped = np.tile(self.penalties + damping, len(self.code) if self._kind == "whole" else 1)
+        matrix = reached.curvature.reshape(len(damped), len(damped)) + np.diag(damped)
         return condition(matrix, 0.0) > _LARGEST_CONDITION
 
     def typical_curvature(self, reached: Reached) -> float:
@@ -213,6 +213,16 @@ def step_by_products(
     return step.reshape(gradient.shape)
 
 
+def tiles_of_rows(
+    design: Callable, X: Any, targets: Any, weights: Any
+) -> Iterator[tuple[np.ndarray, Any, np.ndarray]]:
+    """Yield design, targets and weights of some rows of a block at a time."""
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A = design(X[rows])
+        h = np.ones(len(A)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        yield A, targets[rows], h
+
+
 def with_constant(features: Callable, X: Any) -> np.ndarray:
     """Return the features of a block of rows in float64, and a column of ones."""
     columns = as_dense(features(X))
@@ -261,12 +271,10 @@ def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None)
         "diagonal": (n_columns,),
     }
     curvature, precision = np.zeros(shapes[kind]), np.float32 if tiled else np.float64
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = design(X[rows]), np.asarray(codes[rows], dtype=np.intp)
-        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+    for A, y, h in tiles_of_rows(design, X, codes, weights):
         scores = A @ coefficients @ code
         shares, log_totals = _shares(scores)
-        own = np.arange(len(y)), y
+        own = np.arange(len(y)), np.asarray(y, dtype=np.intp)
         loss += h @ (log_totals - scores[own])
         # Σ_k E_ak p_k E_bk − (E p)_a (E p)_b is the curvature of a row in its outputs a and b.
         means = shares @ code.T
@@ -299,9 +307,7 @@ def _gram(A, weights, precision):
 def _product_block(design, code, coefficients, direction, X, codes, weights=None):
     """Return Σ_i h_i φ_i E (diag p − ppᵀ) Eᵀ (Vᵀφ_i): the Hessian of the loss times V."""
     product = np.zeros_like(coefficients)
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        A = design(X[rows])
-        h = np.ones(len(A)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+    for A, _, h in tiles_of_rows(design, X, codes, weights):
         shares, _ = _shares(A @ coefficients @ code)
         moved = A @ direction @ code
         moved -= np.sum(shares * moved, axis=1, keepdims=True)

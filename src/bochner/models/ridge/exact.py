@@ -10,9 +10,9 @@ from ..._checks import check_count
 from ..._estimator import Estimator
 from ...data import Block
 from ...operators import Decomposable, OperatorKernel
-from ...solvers.outputs import DecoupledOutputs
-from ...solvers.systems import Eigensystem, left_out_residuals, ridge_solution
-from .model import chosen_ridge, ridges
+from ...solvers.choice import chosen_ridge, ridges
+from ...solvers.direct import Eigensystem, left_out_residuals, ridge_solution
+from ...solvers.problem import DecoupledOutputs
 
 
 @dataclass(eq=False, repr=False)

@@ -2,16 +2,15 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._checks import as_generator, check_flag, check_positive
+from ..._checks import as_generator
 from ..._estimator import Estimator, restore_on_failure, score_in_memory
 from ..._loops.arrays import as_dense
 from ...data import Block
@@ -22,22 +21,31 @@ from ...features.spectral import FeatureMap
 from ...measures.fourier import FourierMeasure
 from ...operators import OperatorKernel
 from ...solvers import Eigen, Solver
-from ...solvers.base import CenteredRows, RidgeProblem, feature_block
-from ...solvers.choice import check_solver, chosen_solver, matrix_fits, rows_are_few
-from ...solvers.direct import EigenFactorization
-from ...solvers.outputs import CoupledOutputs, DecoupledOutputs, Outputs
-from ...solvers.precision import LARGEST_CONDITION, hardest_condition, tiles_seem_enough
-from ...solvers.statistics import RidgeStatistics
-from ...solvers.systems import Eigensystem
+from ...solvers.choice import (
+    check_ridge,
+    chosen_ridge,
+    chosen_solver,
+    hardest_condition,
+    matrix_fits,
+    ridges,
+    rows_are_few,
+    tiles_are_too_coarse,
+    tiles_seem_enough,
+)
+from ...solvers.direct import EigenFactorization, Eigensystem
+from ...solvers.problem import (
+    CenteredRows,
+    CoupledOutputs,
+    DecoupledOutputs,
+    Outputs,
+    RidgeProblem,
+    RidgeStatistics,
+    feature_block,
+    feature_count,
+    mean_kernel,
+)
+from .added_rows import check_continuation, check_mergeable
 
-# Values of "auto", relative to the mean of K(x, x): three per decade over eight decades. One
-# factorization serves them all, so a fine grid costs less than a second search around the best.
-# Smaller ridges would be lost in the rounding of the normal equations.
-_SIZES = np.logspace(2, -6, 25)
-# Errors with a smaller relative difference are equal: rounding must not decide between ridges.
-_EQUAL_ERRORS = 1e-6
-# Features that hardly vary around their mean are rounding errors below this share of their size.
-_ROUNDING = 1e-10
 # Attributes of a solution, which further rows make invalid.
 _SOLVED = ("_solution", "_factorization", "alphas_", "loo_errors_", "gcv_errors_")
 
@@ -63,18 +71,10 @@ class RidgeSystems(NamedTuple):
     kernel: OperatorKernel
     alphas: np.ndarray
 
-    def is_too_coarse(self) -> bool:
-        """Return True if the sums of float32 tiles are too coarse for the condition."""
-        problem = self.problem
-        if not problem.sums.tiled or not matrix_fits(len(problem.right_side)):
-            return problem.sums.tiled
-        return hardest_condition(problem.matrix, problem.outputs, self.alphas) > LARGEST_CONDITION
-
 
 def feature_block_size(model: Any) -> int | str:
     """Return the block size of a model's features, "auto" for third-party transformers."""
-    features = model._component("features")
-    return features.block_size if isinstance(features, FeatureMap) else "auto"
+    return model.features.block_size if isinstance(model.features, FeatureMap) else "auto"
 
 
 @ExpansionModel.register
@@ -103,13 +103,16 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     _bounded = False  # True if matrices of all unknowns are only formed up to a limit
 
     @abstractmethod
-    def _start(self, data: TrainingData, learning_target: Target) -> int:
-        """Fit the features, whose learner uses ``learning_target``; return their columns."""
+    def _check_features(self) -> None:
+        """Check the parameters of the features."""
+
+    @abstractmethod
+    def _start(self, data: TrainingData, learning_target: Target) -> None:
+        """Fit the features, whose learner uses ``learning_target``."""
 
     def _check_parameters(self):
-        check_solver(self.solver)
-        check_flag(self.fit_intercept, "fit_intercept")
-        return ridges(self.alpha)
+        self._check_features()
+        check_ridge(self.solver, self.fit_intercept, self.alpha)
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -126,22 +129,24 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _fit_features_and_ridge(self, data: TrainingData, learning_target: Target) -> None:
         """Fit to values; a learner of the features learns from ``learning_target``."""
-        n_columns = self._start(data, learning_target)
+        self._start(data, learning_target)
+        n_columns = feature_count(self._source, data.rows)
         self._one_dimensional = data.target.one_dimensional
         self._mean_left_out = data.mean_left_out_weight()
         rows = None
         if self._kernel.decomposable and rows_are_few(self.solver, len(data), n_columns):
             rows = data.rows.take_local(np.arange(len(data)))
         few = rows is not None
-        solver = self._chosen_solver(n_columns, few)
+        n_unknowns = self._n_unknowns(n_columns)
+        solver = self._chosen_solver(n_columns, n_unknowns, few)
         # Few rows do not need the large matrix; if it is not too large it is kept for partial_fit.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
         block, shift = feature_block(self._source), self._shift(data)
-        dense = whole and solver.needs_matrix and matrix_fits(self._n_unknowns(n_columns))
+        dense = whole and solver.needs_matrix and matrix_fits(n_unknowns)
         tiled = dense and tiles_seem_enough(block, data, n_columns, self._hardest_guess)
         statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole, tiled=tiled)
         systems = self._systems(statistics, data, rows)
-        if systems.is_too_coarse():
+        if tiles_are_too_coarse(systems.problem, systems.alphas):
             statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole)
             systems = self._systems(statistics, data, rows)
         self._solution = self._solve(systems, solver, data)
@@ -156,14 +161,15 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         not stored, so generalized cross-validation chooses between several ridges, also those of
         "auto": it needs only the sums and uses the mean leverage in place of that of each row.
         """
-        several = len(self._check_parameters()) > 1
-        first = not self.__sklearn_is_fitted__()
+        self._check_parameters()
+        several, first = len(ridges(self.alpha)) > 1, not self.__sklearn_is_fitted__()
         data = self._with_target(self._read_rows(X, reset=first), y, sample_weight)
         if first:
-            n_columns, shift = self._start(data, data.target), self._shift(data)
+            self._start(data, data.target)
+            n_columns, shift = feature_count(self._source, data.rows), self._shift(data)
             self._one_dimensional = data.target.one_dimensional
         else:
-            self._check_continuation(y, data.target)
+            check_continuation(self, y, data.target)
             n_columns, shift = len(self._statistics.feature_sum), self._statistics.shift
         if (self._bounded and not matrix_fits(n_columns)) or (
             self.solver is not None and self.solver.needs_rows
@@ -172,11 +178,11 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
                 f"partial_fit keeps the Gram matrix of the features, and {n_columns} features with "
                 f"solver={self.solver!r} have none. Lower n_components, or call fit."
             )
-        if several and self._bounded and not matrix_fits(self._n_unknowns(n_columns)):
+        n_unknowns = self._n_unknowns(n_columns)
+        if several and self._bounded and not matrix_fits(n_unknowns):
             raise ValueError(
-                "partial_fit chooses a ridge with a matrix of all pairs of "
-                f"{self._n_unknowns(n_columns)} unknowns, which is too large. Give one number, "
-                "e.g. alpha=1.0, or lower n_components."
+                f"partial_fit chooses a ridge with a matrix of all pairs of {n_unknowns} unknowns, "
+                "which is too large. Give one number, e.g. alpha=1.0, or lower n_components."
             )
         added = RidgeStatistics.of(feature_block(self._source), data, shift)
         self._statistics = added if first else self._statistics + added
@@ -192,44 +198,10 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         models can learn together from data that must stay apart.
         """
         check_is_fitted(self)
-        if type(other) is not type(self):
-            raise TypeError(f"{type(self).__name__} merges with another one, got {other!r}.")
-        check_is_fitted(other)
-        if not (
-            _same_measure(self._source, other._source) and _same_kernel(self._kernel, other._kernel)
-        ):
-            raise ValueError(
-                "The two fits have different features. Give both the same kernel or prior with a "
-                "number for its bandwidth (not 'scale' or 'median', which depend on the rows) and "
-                "the same integer random_state."
-            )
-        added = other._statistics
-        shapes = [(len(one._statistics.shift), one._one_dimensional) for one in (self, other)]
-        if shapes[0] != shapes[1]:
-            raise ValueError(
-                f"The two fits have targets of different shapes: {shapes[0][0]} and {shapes[1][0]} "
-                "columns."
-            )
-        if self._statistics.gram.ndim == 1 or added.gram.ndim == 1:
-            raise ValueError(
-                f"The Gram matrix of {len(added.gram)} features was too large to be kept by fit, "
-                "so the fits cannot be merged. Lower n_components."
-            )
-        self._statistics = self._statistics + added.around(self._statistics.shift)
+        check_mergeable(self, other)
+        self._statistics = self._statistics + other._statistics.around(self._statistics.shift)
         self._forget()
         return self
-
-    def _check_continuation(self, y, target):
-        n_outputs = len(self._statistics.shift)
-        if target.one_dimensional != self._one_dimensional or target.rows.shape[1] != n_outputs:
-            before = "one dimension" if self._one_dimensional else f"{n_outputs} columns"
-            raise ValueError(f"y has shape {np.shape(y)}, but in earlier calls it had {before}.")
-        if self._statistics.gram.ndim == 1:
-            raise ValueError(
-                f"The Gram matrix of {len(self._statistics.gram)} features was too large to be "
-                "kept by fit, so no rows can be added. Lower n_components, or give those rows to "
-                "partial_fit of a new model first."
-            )
 
     def _forget(self, *more):
         """Delete the attributes of an earlier solution."""
@@ -245,7 +217,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     def _solution(self) -> RidgeFit:
         check_is_fitted(self)
         systems = self._systems(self._statistics)
-        if systems.is_too_coarse():
+        if tiles_are_too_coarse(systems.problem, systems.alphas):
             warnings.warn(
                 "fit summed float32 rows in float32 tiles, which are too coarse for "
                 f"alpha={systems.alphas.min():.3g} and the rows that were added since: digits of "
@@ -253,7 +225,9 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
                 "in float64.",
                 stacklevel=2,
             )
-        return self._solve(systems, self._chosen_solver(len(self._statistics.feature_sum)))
+        n_columns = len(self._statistics.feature_sum)
+        solver = self._chosen_solver(n_columns, self._n_unknowns(n_columns))
+        return self._solve(systems, solver)
 
     def _shift(self, data):
         """Return the mean of the outputs, or zero without an intercept that could restore it."""
@@ -262,14 +236,14 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
             return np.average(values, axis=0, weights=data.weights)
         return np.zeros(values.shape[1])
 
-    def _chosen_solver(self, n_columns, few=False):
-        n_alphas, n_unknowns = len(ridges(self.alpha)), self._n_unknowns(n_columns)
+    def _chosen_solver(self, n_columns, n_unknowns, few=False):
+        n_alphas = len(ridges(self.alpha))
         return chosen_solver(
             self.solver, n_alphas, n_columns, n_unknowns, few_rows=few, bounded=self._bounded
         )
 
     def _n_unknowns(self, n_columns):
-        return n_columns if self._kernel.decomposable else self._kernel.lift(self._source).n_columns
+        return n_columns if self._kernel.decomposable else self._outputs(self._kernel).n_unknowns
 
     def _systems(self, statistics, data=None, rows=None):
         """Return the systems that the sums define; ``rows`` are all rows if these are few."""
@@ -456,67 +430,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         return values[:, 0] if self._one_dimensional else values
 
 
-def check_alphas(alpha: Any) -> np.ndarray:
-    """Return one or several positive ridges as a vector."""
-    if not isinstance(alpha, Iterable) or isinstance(alpha, str):
-        return np.array([check_positive(alpha, "alpha")])
-    alphas = [check_positive(value, "alpha") for value in alpha]
-    if not alphas:
-        raise ValueError(
-            "alpha is an empty list; give a number, e.g. alpha=1.0, or several to choose from."
-        )
-    return np.array(alphas)
-
-
-def ridges(alpha: Any, scale: float = 1.0) -> np.ndarray:
-    """Return the ridges to choose from; those of "auto" are relative to ``scale``."""
-    if not isinstance(alpha, str):
-        return check_alphas(alpha)
-    if alpha != "auto":
-        raise ValueError(
-            f'alpha must be "auto", a positive number or several of them, got {alpha!r}.'
-        )
-    return scale * _SIZES
-
-
-def chosen_ridge(alphas: np.ndarray, errors: np.ndarray) -> float:
-    """Return the largest ridge whose error is the smallest up to rounding.
-
-    >>> chosen_ridge(np.array([1.0, 0.1, 0.01]), np.array([2.0, 1.0 + 1e-9, 1.0]))
-    0.1
-    """
-    return float(np.max(alphas[errors <= np.min(errors) * (1 + _EQUAL_ERRORS)]))
-
-
-def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outputs) -> float:
-    """Return the mean of the diagonal of K(x, x), around the means if these are removed."""
-    around, plain = (
-        outputs.mean_diagonal(
-            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight
-        )
-        for sums in (centered, given)
-    )
-    return max(around, _ROUNDING * plain) or 1.0
-
-
-def _same_measure(left, right):
-    """Return True for equal waves; False for third-party transformers, which are not compared."""
-    if not (isinstance(left, FourierMeasure) and isinstance(right, FourierMeasure)):
-        return left is right
-    return np.array_equal(left.frequencies, right.frequencies) and np.array_equal(
-        left.weights, right.weights
-    )
-
-
-def _same_kernel(left, right):
-    """Return True for equal parameters, apart from priors, which gave the same waves."""
-    mine, theirs = left.get_params(), right.get_params()
-    if type(left) is not type(right) or mine.keys() != theirs.keys():
-        return False
-    plain = [name for name in mine if not isinstance(mine[name], BaseEstimator | FourierMeasure)]
-    return all(np.array_equal(mine[name], theirs[name]) for name in plain)
-
-
 def _linear_block(features, coefficients, intercept, X, out):
     out[...] = as_dense(features(X)) @ coefficients.astype(out.dtype, copy=False) + intercept
 
@@ -524,7 +437,5 @@ def _linear_block(features, coefficients, intercept, X, out):
 def _spectrum_of_rows(centered, rows, data):
     """Return the eigensystem of fewer rows than columns."""
     features, targets = centered(rows), centered.targets(data.target.rows)
-    if data.weights is None:
-        return Eigensystem.of_rows(features, targets)
-    root = np.sqrt(data.weights)[:, None]
+    root = np.sqrt(data.row_weights)[:, None]
     return Eigensystem.of_rows(root * features, root * targets)

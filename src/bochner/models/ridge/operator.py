@@ -15,11 +15,13 @@ from ...solvers import Solver
 from . import fields
 from .model import RidgeModel
 
+_DEFAULT_KERNEL = Decomposable()
+
 
 def operator_defaults(model: Any) -> dict[str, Any]:
     """Return the objects that None stands for in models with an operator-valued kernel."""
     features = SpectralFeatures(n_components=model.n_components)
-    return {"kernel": Decomposable(), "features": features}
+    return {"kernel": _DEFAULT_KERNEL, "features": features}
 
 
 def check_operator_parameters(model: Any) -> None:
@@ -30,7 +32,7 @@ def check_operator_parameters(model: Any) -> None:
 
 
 def operator_source(
-    model: Any, data: TrainingData, learning_target: Target
+    model: Any, data: TrainingData, n_outputs: int, learning_target: Target
 ) -> tuple[OperatorKernel, FourierMeasure, SpectralFeatures | None]:
     """Return the kernel with a resolved prior, its frequencies, and the features that drew them.
 
@@ -38,6 +40,7 @@ def operator_source(
     from ``learning_target``.
     """
     kernel, features = model._component("kernel"), model._component("features")
+    kernel.check_outputs(model.n_features_in_, n_outputs)
     prior = kernel.checked_prior()
     fitted = None
     if isinstance(prior, FourierMeasure):
@@ -142,17 +145,16 @@ class OperatorRidge(RidgeModel):
     curl_free_part = fields.curl_free_part
     divergence_free_part = fields.divergence_free_part
 
-    def _check_parameters(self):
+    def _check_features(self):
         check_operator_parameters(self)
-        return super()._check_parameters()
 
     def _start(self, data, learning_target):
         n_outputs = data.target.rows.shape[1]
-        self._component("kernel").check_outputs(data.rows.n_features, n_outputs)
-        self._kernel, self._source, features = operator_source(self, data, learning_target)
+        self._kernel, self._source, features = operator_source(
+            self, data, n_outputs, learning_target
+        )
         if features is not None:
             self.features_ = features
-        return self._source.n_columns
 
     @property
     def kernel_(self) -> OperatorKernel:

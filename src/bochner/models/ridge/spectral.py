@@ -79,9 +79,8 @@ class SpectralRidge(RidgeModel):
     fit_intercept: bool = True
     random_state: Any = None
 
-    def _check_parameters(self):
+    def _check_features(self):
         check_transformer(self._component("features"), "features")
-        return super()._check_parameters()
 
     def _start(self, data, learning_target):
         features, rows = clone(self._component("features")), data.rows
@@ -94,9 +93,6 @@ class SpectralRidge(RidgeModel):
             features = fitted_transformer(features, rows.source, y, data.weights)
         self.features_, self._kernel = features, Decomposable()
         self._source = feature_source(features)
-        if isinstance(self._source, FourierMeasure):
-            return self._source.n_columns
-        return features.transform(rows.take(np.array([0]))).shape[1]
 
     @property
     def noise_variance_(self) -> Any:
