@@ -14,6 +14,10 @@ SOURCES = Path(__file__).resolve().parents[1] / "src"
 # Packages that are checked, as paths below ``src``.
 CHECKED = [
     *(f"bochner/{name}" for name in ("_checks.py", "_loops", "_terminal", "data", "datasets")),
+    *(
+        f"bochner/{name}"
+        for name in ("boosting", "expansions", "learners", "losses.py", "measures")
+    ),
     "bochner/plots",
     "bochner_papers",
 ]
