@@ -702,7 +702,7 @@ MUTANTS: list[Mutant] = [
             "expansion-weights": ("np.sqrt(measure.weights)[:, None] * np.reshape", "measure.weights[:, None] * np.reshape"),
             "expansion-divergence": ("self.n_features + space] = 1", "self.n_features + space] = -1"),
             "target-signs": ("2 * self.one_hot(dtype) - np.dtype(dtype).type(1)", "2 * self.one_hot(dtype)"),
-            "alignment-weighted-trace": ("np.sum(signs * np.sum(weighted * factors, axis=0))", "np.sum(signs * np.sum(factors * factors, axis=0))"),
+            "alignment-weighted-trace": ("signs * np.sum(weighted * factors, axis=0)", "signs * np.sum(factors * factors, axis=0)"),
         },
     ),
     # --- logistic regression and kernel machines ---------------------------------------------
