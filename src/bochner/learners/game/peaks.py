@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -164,13 +164,6 @@ class ExhaustiveSearch(PreparedSearch):
         return float(self.heights(signal).max())
 
 
-class SearchRows(NamedTuple):
-    """Rows in float32 that a signal is searched on, and their numbers."""
-
-    rows: Rows
-    numbers: np.ndarray
-
-
 class BoundSearch(PreparedSearch):
     """Search over R^d bound to rows, in float32; many rows are sampled for each signal."""
 
@@ -184,21 +177,24 @@ class BoundSearch(PreparedSearch):
         self.penalty = penalty_of(search, rows, weights, search.search_rows)
         self.all_rows = None
         if len(rows) <= search.search_rows:
-            self.all_rows = self._read(rows.spread(search.search_rows))
+            numbers = rows.spread(search.search_rows)
+            self.all_rows = self._read(numbers), numbers
         self.compared = as_dense(rows.take(rows.spread(_COMPARED_ROWS, weights))).astype(np.float64)
 
     def _read(self, numbers):
+        """Return these rows in float32."""
         rows = as_rows(self.rows.take(numbers).astype(np.float32))
         few = rows.shape[0] * rows.shape[1] * self.search.n_walkers <= _ALONE
-        return SearchRows(rows.in_blocks(len(rows)) if few else rows, numbers)
+        return rows.in_blocks(len(rows)) if few else rows
 
     def find(self, signal, rng, top=None):
         """Return at most ``top`` distinct peaks, highest first, as a measure of mass one."""
-        some = self.all_rows
-        if some is None:
-            numbers = rng.choice(len(self.rows), self.search.search_rows, replace=False)
-            some = self._read(np.sort(numbers))
-        landscape = Landscape(some.rows, signal[some.numbers], self.penalty, self.radius)
+        if self.all_rows is None:
+            numbers = np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False))
+            rows = self._read(numbers)
+        else:
+            rows, numbers = self.all_rows
+        landscape = Landscape(rows, signal[numbers], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self._top(top)
