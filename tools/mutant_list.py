@@ -286,7 +286,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "learners/game/peaks.py learners/game/harmonic_peaks.py",
+        "learners/game/peaks.py learners/game/exhaustive.py",
         "unit/learners/test_peaks.py",
         {
             "peaks-langevin-noise": ("np.sqrt(2 * step * self.temperature)", "np.sqrt(2 * self.temperature / step)"),
