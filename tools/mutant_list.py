@@ -505,7 +505,7 @@ MUTANTS: list[Mutant] = [
     *_group(
         "boosting/gbrff_base.py boosting/gbrff2.py "
         "data/dask/rows.py",
-        "unit/test_gbrff_elsewhere.py unit/test_gbrff_calibration.py",
+        "unit/test_gbrff_dask.py unit/test_gbrff_calibration.py",
         {
             "gbrff-loss-weights": ("self._shares = counts / self.n_samples", "self._shares = "
                                                                              "np.ones(len(counts)) "
