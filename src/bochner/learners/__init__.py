@@ -2,7 +2,7 @@
 
 from ..data.targets import TargetSimilarity
 from .alignment import alignment_losses, alignment_losses_and_gradient
-from .base import Learned, Learner, check_learner
+from .base import AlignmentLearner, AlignmentReport, Learned, Learner, check_learner
 from .descent.joint_descent import DescentReport, JointDescent
 from .evidence import Evidence, LearnedPrior
 from .game.duals import project_dual
@@ -15,7 +15,6 @@ from .game.value import GameCertificate
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
 from .pac_bayes_langevin import PacBayesLangevin
-from .reweighting import AlignmentLearner, AlignmentReport
 
 __all__ = [
     "AlignmentLearner",
