@@ -286,7 +286,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "learners/game/peaks.py learners/game/harmonic_peaks.py",
+        "learners/game/peaks.py learners/game/exhaustive.py",
         "unit/learners/test_peaks.py",
         {
             "peaks-langevin-noise": ("np.sqrt(2 * step * self.temperature)", "np.sqrt(2 * self.temperature / step)"),
@@ -505,7 +505,7 @@ MUTANTS: list[Mutant] = [
     *_group(
         "boosting/gbrff_base.py boosting/gbrff2.py "
         "data/dask/rows.py",
-        "unit/test_gbrff_elsewhere.py unit/test_gbrff_calibration.py",
+        "unit/test_gbrff_dask.py unit/test_gbrff_calibration.py",
         {
             "gbrff-loss-weights": ("self._shares = counts / self.n_samples", "self._shares = "
                                                                              "np.ones(len(counts)) "
@@ -702,7 +702,7 @@ MUTANTS: list[Mutant] = [
             "expansion-weights": ("np.sqrt(measure.weights)[:, None] * np.reshape", "measure.weights[:, None] * np.reshape"),
             "expansion-divergence": ("self.n_features + space] = 1", "self.n_features + space] = -1"),
             "target-signs": ("2 * self.one_hot(dtype) - np.dtype(dtype).type(1)", "2 * self.one_hot(dtype)"),
-            "alignment-weighted-trace": ("np.sum(signs * np.sum(weighted * factors, axis=0))", "np.sum(signs * np.sum(factors * factors, axis=0))"),
+            "alignment-weighted-trace": ("signs * np.sum(weighted * factors, axis=0)", "signs * np.sum(factors * factors, axis=0)"),
         },
     ),
     # --- logistic regression and kernel machines ---------------------------------------------

@@ -1,10 +1,14 @@
-"""Uses of a prior and of an operator-valued kernel: everything that supports those of the package."""
+"""Uses of a prior, a loss and an operator-valued kernel: everything that supports those of the package."""
 
 import numpy as np
 import pytest
+from export_samples import assert_says_the_same
+from sklearn.base import clone
 
 from bochner import (
     CustomKernel,
+    EarlyStopping,
+    FourierBoostingRegressor,
     KernelMachine,
     LandmarkFeatures,
     OperatorKernelRidge,
@@ -12,14 +16,17 @@ from bochner import (
     SpectralFeatures,
     SpectralRidge,
 )
+from bochner.export import to_onnx
 from bochner.learners import JointDescent, MarginGame, PacBayes, PacBayesLangevin
 from bochner.operators import CurlFree, DivergenceFree
+from bochner.testing import check_loss, check_operator_kernel, check_prior
 
 X = np.random.default_rng(0).uniform(-2, 2, size=(60, 2))
 Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 1])])
 
 
 def use_prior_everywhere(prior):
+    check_prior(prior.resolved(X))
     assert SpectralRidge(SpectralFeatures(prior, random_state=0)).fit(X, Y).score(X, Y) > 0.9
     machine = KernelMachine(prior).fit(X, Y)
     moved = [machine.predict(X + [step, 0]) for step in (1e-5, -1e-5)]
@@ -43,13 +50,33 @@ def use_prior_everywhere(prior):
 
 
 def use_kernel_everywhere(kernel, targets=X):
+    check_operator_kernel(kernel.resolved(X), n_features=2)
     for model in (OperatorRidge(kernel, random_state=0), OperatorKernelRidge(kernel)):
         assert model.fit(X, targets).score(X, targets) > 0.9
         assert_exported(model)
 
 
+def use_loss_everywhere(loss, lower):
+    """Regress with a loss whose predictions are above about 70 % of the targets, and a lower one."""
+    check_loss(loss)
+    rng = np.random.default_rng(0)
+    rows, noise = rng.normal(size=(400, 2)), rng.normal(size=400)
+    y = 100 * np.sin(2 * rows[:, 0]) + 30 * noise
+    stopping = EarlyStopping(fraction=0.25, patience=5)
+    upper = FourierBoostingRegressor(loss=loss, stopping=stopping, random_state=0)
+    upper = clone(upper).fit(rows, y)
+    assert upper.get_params()["loss"] == loss
+    assert upper.n_rounds_ < 300
+    *_, last = upper.staged_predict(rows)
+    predicted = upper.predict(rows)
+    np.testing.assert_allclose(last, predicted)
+    below = clone(upper).set_params(loss=lower).fit(rows, y).predict(rows)
+    assert np.mean(below < predicted) > 0.9
+    assert np.mean(y < predicted) == pytest.approx(0.7, abs=0.1)
+    pytest.importorskip("onnxruntime")
+    assert_says_the_same(to_onnx(upper, X=rows), upper, rows, np.float32)
+
+
 def assert_exported(model):
     pytest.importorskip("onnxruntime")
-    from bochner.export import to_onnx
-
     to_onnx(model, X=X, dtype=np.float64)  # compares the graph with the model

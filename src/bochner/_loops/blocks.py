@@ -9,6 +9,10 @@ from .lazy import fused as kernels
 # One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or
 # 8 MB) that no method ever holds an n x N matrix.
 TILE = 1024
+# Columns of zeros are searched in rows of at least this many columns, and left out if at most this
+# share of columns remains.
+_NARROW = 64
+_WORTHWHILE = 0.95
 
 
 def tiles(n, size=None):
@@ -102,6 +106,33 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
         kernels.add_fourier_sums(tile, signal[rows], tile_sums)
         sums[:, :, atoms] += tile_sums
     return sums
+
+
+def narrow_sums_block(frequencies, X, signal):
+    """Return ``fourier_sums_block`` without the columns that are zero in the whole block.
+
+    Images have empty margins and one-hot tables absent levels; the projection, which takes most of
+    the time, is shorter by their share.
+    """
+    if sp.issparse(X) or X.shape[1] < _NARROW:
+        return fourier_sums_block(frequencies, X, signal)
+    alive = np.flatnonzero(np.any(X, axis=0))
+    if len(alive) > _WORTHWHILE * X.shape[1]:
+        return fourier_sums_block(frequencies, X, signal)
+    X = X[:, alive]
+    # Tile by tile, so that the frequencies are never copied as a whole.
+    parts = [
+        fourier_sums_block(frequencies[atoms][:, alive], X, signal)
+        for atoms in tiles(len(frequencies))
+    ]
+    return np.concatenate(parts, axis=2)
+
+
+def class_sums_block(frequencies, n_classes, X, codes, weights=1):
+    """Return the (weighted) Fourier sums of the rows of each class, (n_classes, 2, n_atoms)."""
+    one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
+    one_hot[np.arange(len(codes)), codes] = weights
+    return narrow_sums_block(frequencies, X, one_hot)
 
 
 def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projection=None):

@@ -27,7 +27,7 @@ from ..data.checks import check_rows
 from ..data.repetitions import FEW_ROWS, equal_rows
 from ..data.targets import Labels
 from ..data.training import TrainingData, members
-from ..expansions.waves import Expansion, ExpansionModel
+from ..expansions.waves import Expansion, ExpansionModel, derivative_importances
 from ..learners.descent.gradients import Standardization, WaveParameters
 from ..learners.descent.loop import Descent, run_together
 from ..losses import Loss
@@ -309,7 +309,7 @@ class FourierBooster(Estimator):
         centered = is_classifier(self) and fit.n_outputs > 1
         scores = fit.mixed(np.eye(fit.n_outputs) - 1 / fit.n_outputs) if centered else fit
         some = sample.some(shared.IMPORTANCE_ROWS, rng)
-        importances = shared.derivative_importances(scores, some.columns.T, some.weights)
+        importances = derivative_importances(scores, some.columns.T, some.weights)
         self.feature_importances_ = importances
 
     def _boost(self, rounds, fit, sample, checked, patience, tasks, attributes):
@@ -430,42 +430,3 @@ def _held_out(data, stopping, rng):
         weights = weights if equal is None else equal.first_of_copies(weights)
     held_out = stopping.rows_apart(len(rows), strata, n_strata, rng, weights)
     return held_out, held_out if equal is None else equal.with_copies(held_out)
-
-
-# Documentation of the shared parameters and attributes.
-SHARED_DOCUMENTATION = """
-    learning_rate : float in (0, 1], default 0.3
-        Factor of each optimal step.
-    prior : a prior of ``bochner.priors``, default None
-        Distribution of candidate frequencies, on standardized inputs. None: four Gaussian scales,
-        N(0, 2γ I) with γ = (1, 4, 20, 80)/d.
-    search : WaveSearch, default ``WaveSearch()``
-        Search for the wave of a round, and the penalties on it.
-    epochs : JointEpochs, default ``JointEpochs()``
-        Epochs of joint descent on all waves over all rows.
-    stopping : EarlyStopping, default None
-        None is ``EarlyStopping()`` above 4000 rows and with validation rows. Otherwise, and with
-        ``EarlyStopping(fraction=0)``, no rows are held out and all rounds and epochs are run.
-    linear : bool, default True
-        Begin with a linear part. Scores then grow linearly far from the data; without it they are
-        bounded.
-    n_pilots : "auto" or int, default "auto"
-        Short boosts that scale the columns by their relevance first; "auto": 2, but none for a
-        classifier of up to 4000 rows.
-    max_rows : int, default 5000
-        Most rows that are used in the rounds; the joint epochs use all rows.
-    warm_start : bool, default False
-        Continue the previous fit up to ``n_rounds``.
-    random_state : None, int, RandomState or Generator, default None
-        Seed of sampled rows, candidates and batches.
-
-    Attributes
-    ----------
-    expansion_ : Expansion, one atom per round
-    loss_ : the loss, whose link maps scores to predictions or probabilities
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
-        standard deviation of each column
-    train_loss_, validation_loss_ : mean loss after each round (``validation_loss_``: and each
-        epoch), for a regressor in units of the standardized target
-    n_rounds_, n_features_in_; for a classifier classes_, for a regressor target_bounds_
-"""

@@ -14,7 +14,7 @@ from ..data.targets import Labels
 from ..data.training import TrainingData
 from ..losses import Exponential, Logistic, Loss, Multinomial, check_loss_parameter
 from . import shared
-from .booster import SHARED_DOCUMENTATION, FourierBooster
+from .booster import FourierBooster
 
 _LOSSES = {"logistic": Logistic(), "exponential": Exponential(), "multinomial": Multinomial()}
 
@@ -36,7 +36,7 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
     class_weight : "balanced" or dict of label and weight, default None
         Weights of the rows of a class; "balanced" gives each class the same total weight.
     n_rounds : int, default 100
-        Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
+        Number of waves; 0 predicts a constant (or the linear part).{shared.BOOSTER_DOCUMENTATION}
     Examples
     --------
     >>> from sklearn.datasets import make_moons

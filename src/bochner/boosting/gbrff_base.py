@@ -16,7 +16,7 @@ from ..data import LocalRows, Rows
 from ..data.checks import check_rows
 from ..data.repetitions import FEW_ROWS, equal_rows
 from ..data.training import TrainingData, members
-from ..expansions.waves import Expansion, ExpansionModel
+from ..expansions.waves import Expansion, ExpansionModel, derivative_importances
 from ..losses import Exponential, Loss, class_probabilities
 from ..priors import Gaussian
 from ..priors.base import SpectralPrior
@@ -126,7 +126,7 @@ class GBRFFBase(Classifier, Estimator):
         if self.calibrated:
             self.slope_ = self._held_out_slope(TrainingData(rows, labels, counts), signs)
         some = np.linspace(0, len(rows) - 1, min(len(rows), shared.IMPORTANCE_ROWS)).astype(int)
-        importances = shared.derivative_importances(self.expansion_, rows.take(some), counts[some])
+        importances = derivative_importances(self.expansion_, rows.take(some), counts[some])
         self.feature_importances_ = importances
 
     def _held_out_slope(self, data, signs):

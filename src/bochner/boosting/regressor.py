@@ -24,7 +24,7 @@ from ..losses import (
     weighted_quantile,
 )
 from . import shared
-from .booster import SHARED_DOCUMENTATION, FourierBooster
+from .booster import FourierBooster
 
 # Predictions may exceed the range of the training targets by this share of it.
 _MARGIN = 0.5
@@ -47,7 +47,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         Level of the quantile loss; for "huber" the quantile of |y − median| from which on the loss
         is linear.
     n_rounds : int, default 300
-        Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
+        Number of waves; 0 predicts a constant (or the linear part).{shared.BOOSTER_DOCUMENTATION}
     Examples
     --------
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Methods and checks of both families of boosters: predictions, stages, importances."""
+"""Methods, checks and documentation that boosters share: predictions, stages, parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import missing_method
-from .._loops.arrays import as_dense
 from ..data import Block, Rows, of_predictions
 from ..data.checks import check_rows
-from ..expansions.waves import Expansion
 from ..losses import Loss, class_probabilities, has_method
 
 # Rows over which squared derivatives are averaged: importances need a few digits only.
@@ -36,27 +34,6 @@ def check_warm_start(model: Any, classes: np.ndarray | None = None) -> None:
         raise ValueError(
             f"warm_start goes on with classes {model.classes_}, but y holds {classes}."
         )
-
-
-def derivative_importances(expansion: Expansion, X: Any, weights: np.ndarray) -> np.ndarray:
-    """Return v_b · mean_i Σ_k (∂f_k/∂x_b)², divided by its sum over the columns: (n_features,).
-
-    v_b is the variance of column b, so the unit of a column does not matter. ``X`` is an array of
-    some rows in memory. A function that depends on no column has zeros.
-    """
-    points = as_dense(X)
-    # A sample of many rows may consist of rows without weight.
-    weights = weights if weights.any() else np.ones_like(weights)
-    center = np.average(points, axis=0, weights=weights)
-    squares = np.square(points - center, dtype=np.float64)
-    deviation = np.sqrt(np.average(squares, axis=0, weights=weights))
-    # Columns in units of their deviations, rather than small derivatives times large variances.
-    scale = np.where(deviation > 0, deviation, 1.0)
-    scaled = expansion.after_scaling(np.zeros(len(scale)), scale)
-    relevance = scaled.relevance(points / scale.astype(points.dtype), weights)
-    relevance = np.where(deviation > 0, relevance, 0.0)
-    total = relevance.sum()
-    return relevance / total if 0 < total < np.inf else np.zeros(len(relevance))
 
 
 # --- methods: both families assign these functions in the bodies of their classes ----------------
@@ -130,3 +107,42 @@ def _decision(n_classes, scores):
     if scores.shape[1] == 2 == n_classes:
         return scores[:, 1] - scores[:, 0]
     return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+# Documentation of the parameters and attributes of both second-order boosters.
+BOOSTER_DOCUMENTATION = """
+    learning_rate : float in (0, 1], default 0.3
+        Factor of each optimal step.
+    prior : a prior of ``bochner.priors``, default None
+        Distribution of candidate frequencies, on standardized inputs. None: four Gaussian scales,
+        N(0, 2γ I) with γ = (1, 4, 20, 80)/d.
+    search : WaveSearch, default ``WaveSearch()``
+        Search for the wave of a round, and the penalties on it.
+    epochs : JointEpochs, default ``JointEpochs()``
+        Epochs of joint descent on all waves over all rows.
+    stopping : EarlyStopping, default None
+        None is ``EarlyStopping()`` above 4000 rows and with validation rows. Otherwise, and with
+        ``EarlyStopping(fraction=0)``, no rows are held out and all rounds and epochs are run.
+    linear : bool, default True
+        Begin with a linear part. Scores then grow linearly far from the data; without it they are
+        bounded.
+    n_pilots : "auto" or int, default "auto"
+        Short boosts that scale the columns by their relevance first; "auto": 2, but none for a
+        classifier of up to 4000 rows.
+    max_rows : int, default 5000
+        Most rows that are used in the rounds; the joint epochs use all rows.
+    warm_start : bool, default False
+        Continue the previous fit up to ``n_rounds``.
+    random_state : None, int, RandomState or Generator, default None
+        Seed of sampled rows, candidates and batches.
+
+    Attributes
+    ----------
+    expansion_ : Expansion, one atom per round
+    loss_ : the loss, whose link maps scores to predictions or probabilities
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
+        standard deviation of each column
+    train_loss_, validation_loss_ : mean loss after each round (``validation_loss_``: and each
+        epoch), for a regressor in units of the standardized target
+    n_rounds_, n_features_in_; for a classifier classes_, for a regressor target_bounds_
+"""

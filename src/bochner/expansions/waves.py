@@ -239,6 +239,27 @@ class Expansion:
         return sum(parts[1:], parts[0]) + self.intercept
 
 
+def derivative_importances(expansion: Expansion, X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return v_b · mean_i Σ_k (∂f_k/∂x_b)², divided by its sum over the columns: (n_features,).
+
+    v_b is the variance of column b, so the unit of a column does not matter. ``X`` is an array of
+    some rows in memory. A function that depends on no column has zeros.
+    """
+    points = as_dense(X)
+    # A sample of many rows may consist of rows without weight.
+    weights = weights if weights.any() else np.ones_like(weights)
+    center = np.average(points, axis=0, weights=weights)
+    squares = np.square(points - center, dtype=np.float64)
+    deviation = np.sqrt(np.average(squares, axis=0, weights=weights))
+    # Columns in units of their deviations, rather than small derivatives times large variances.
+    scale = np.where(deviation > 0, deviation, 1.0)
+    scaled = expansion.after_scaling(np.zeros(len(scale)), scale)
+    relevance = scaled.relevance(points / scale.astype(points.dtype), weights)
+    relevance = np.where(deviation > 0, relevance, 0.0)
+    total = relevance.sum()
+    return relevance / total if 0 < total < np.inf else np.zeros(len(relevance))
+
+
 class ExpansionModel(ABC):
     """Type of estimators whose prediction, or decision function, is the expansion ``expansion_``.
 

@@ -2,20 +2,19 @@
 
 from ..data.targets import TargetSimilarity
 from .alignment import alignment_losses, alignment_losses_and_gradient
-from .base import Learned, Learner, check_learner
+from .base import AlignmentLearner, AlignmentReport, Learned, Learner, check_learner
 from .descent.joint_descent import DescentReport, JointDescent
 from .evidence import Evidence, LearnedPrior
 from .game.duals import project_dual
 from .game.equilibrium import game_equilibrium
+from .game.exhaustive import CandidatePeaks, HarmonicPeaks
 from .game.harmonic_chain import HarmonicChain
-from .game.harmonic_peaks import HarmonicPeaks
 from .game.margin_game import GameReport, GameRound, MarginGame
-from .game.peaks import AscentPeaks, CandidatePeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
+from .game.peaks import AscentPeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .game.value import GameCertificate
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
 from .pac_bayes_langevin import PacBayesLangevin
-from .reweighting import AlignmentLearner, AlignmentReport
 
 __all__ = [
     "AlignmentLearner",

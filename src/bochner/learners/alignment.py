@@ -19,10 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._loops.arrays import working_dtype
-from .._loops.blocks import fourier_sums_block, potential_gradient_block
+from .._loops.blocks import (
+    class_sums_block,
+    fourier_sums_block,
+    narrow_sums_block,
+    potential_gradient_block,
+)
 from ..data import Block, Rows, array_api_version_of, as_rows
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
@@ -30,38 +33,13 @@ from ..measures.fourier import FourierMeasure
 # Up to this many bytes, projections are kept between the two passes of a gradient.
 _KEPT_PROJECTION_BYTES = 2**27
 
-# Columns of zeros are searched in rows of at least this many columns, and left out if at most this
-# share of columns remains.
-_NARROW = 64
-_WORTHWHILE = 0.95
-_PIECE = 1024
-
 
 def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
     """Return Σ_i signal_ik (cos, sin)(ω_j·x_i), (n_signals, 2, n_atoms), in float64."""
-    return as_rows(X).sum(Block(_sums_block, measure.frequencies), signal)
+    return as_rows(X).sum(Block(narrow_sums_block, measure.frequencies), signal)
 
 
-def _sums_block(frequencies, X, signal):
-    """Return ``fourier_sums_block`` without the columns that are zero in the whole block.
-
-    Images have empty margins and one-hot tables absent levels; the projection, which takes most of
-    the time, is shorter by their share.
-    """
-    if sp.issparse(X) or X.shape[1] < _NARROW:
-        return fourier_sums_block(frequencies, X, signal)
-    alive = np.flatnonzero(np.any(X, axis=0))
-    if len(alive) > _WORTHWHILE * X.shape[1]:
-        return fourier_sums_block(frequencies, X, signal)
-    X = X[:, alive]
-    # Piece by piece, so that the frequencies are never copied as a whole.
-    pieces = [slice(start, start + _PIECE) for start in range(0, len(frequencies), _PIECE)]
-    return np.concatenate(
-        [fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2
-    )
-
-
-@array_api_version_of(_sums_block)
+@array_api_version_of(narrow_sums_block)
 def _tensor_sums(xp, frequencies, X, signal):
     from ..data.tensor_blocks import fourier_sums as on_tensors  # brings the compiler
 
@@ -77,16 +55,10 @@ def class_sums(
 ) -> np.ndarray:
     """Return the Fourier sums of each class, (n_classes, 2, n_atoms), in the time of one signal."""
     signals = [codes] if weights is None else [codes, weights]
-    return rows.sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
+    return rows.sum(Block(class_sums_block, measure.frequencies, n_classes), *signals)
 
 
-def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
-    one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
-    one_hot[np.arange(len(codes)), codes] = weights
-    return _sums_block(frequencies, X, one_hot)
-
-
-@array_api_version_of(_class_sums_block)
+@array_api_version_of(class_sums_block)
 def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
     one_hot = xp.astype(
         codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype
@@ -179,7 +151,7 @@ def alignment_losses_and_gradient(
     """
     rows = as_rows(X)
     target = as_target(y, len(rows)).similarity()
-    n_pairs = _pair_count(len(target))
+    n_pairs = pair_count(len(target))
     energy, gradient = potential_and_gradient(measure, rows, target.factors, target.signs)
     return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
 
@@ -215,14 +187,16 @@ def alignment_sums(
 
 def _factor_sums_block(frequencies, signs, X, factors, weights=None):
     weighted = factors if weights is None else factors * weights[:, None]
-    return _sums_block(frequencies, X, weighted), np.sum(signs * np.sum(weighted * factors, axis=0))
+    return narrow_sums_block(frequencies, X, weighted), np.sum(
+        signs * np.sum(weighted * factors, axis=0)
+    )
 
 
 def _value_sums_block(frequencies, shift, X, values, weights=None):
     counts = np.ones(len(values)) if weights is None else weights
     centered = values - shift
     weighted = centered * counts[:, None]
-    sums = _sums_block(frequencies, X, np.column_stack([weighted, counts]))
+    sums = narrow_sums_block(frequencies, X, np.column_stack([weighted, counts]))
     return sums, weighted.sum(axis=0), np.sum(weighted * centered)
 
 
@@ -235,7 +209,7 @@ class AlignmentSums(ABC):
 
     def losses(self) -> np.ndarray:
         """Return L̂ for each frequency, (n_atoms,)."""
-        n_pairs = _pair_count(self.n_samples)
+        n_pairs = pair_count(self.n_samples)
         energy, trace = self._energy_and_trace()
         return 0.5 - (energy - trace) / (2 * n_pairs)
 
@@ -367,7 +341,7 @@ class ValueSums(AlignmentSums):
         return replace(self, sums=sums, shift=shift, first=first, second=second)
 
 
-def _pair_count(n_samples):
+def pair_count(n_samples):
     if n_samples < 2:
         raise ValueError(
             f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2."

@@ -1,4 +1,4 @@
-"""Learner: a stateless rule ``measure, rows, target -> Learned(measure, report)``."""
+"""Bases of learners: rules ``measure, rows, target -> Learned(measure, report)`` without state."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -8,9 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._checks import Seed, as_generator, refuse_class
+from ..bounds import Bound, kl_divergence, second_order
+from ..bounds.alignment import of_any_losses
 from ..data import Rows, as_rows
 from ..data.checks import check_weights, refuse_tensors
 from ..data.targets import Labels, Target, as_target
+from ..measures.fourier import FourierMeasure, effective_atoms
+from .alignment import AlignmentSums, alignment_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,147 @@ class Learner(BaseEstimator, ABC):
     def _learn(
         self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: Any
     ) -> Learned: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AlignmentReport:
+    """Result of reweighting: losses, weights before and after, and the parameter in use.
+
+    For several rows of losses, weights and tradeoffs have one row each.
+
+    Parameters
+    ----------
+    losses : array (n_atoms,)
+        L̂ of each frequency.
+    prior_weights : array (n_atoms,)
+        The weights before.
+    weights : array (n_atoms,)
+        The weights after.
+    n_samples : float
+        The number, or the weight, of the rows.
+    tradeoff : float
+        The beta or the radius behind the weights.
+    n_tried : int, default 1
+        Number of parameters that were compared on the same data.
+
+    Attributes
+    ----------
+    effective_atoms : float, or array with one number per row of weights
+        1 / Σ Q² of the normalized weights Q: the number of equal weights that are as concentrated
+        as these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half = np.full(2, 0.5)
+    >>> losses, weights = np.array([0.2, 0.4]), np.array([1.0, 0.0])
+    >>> report = AlignmentReport(losses, half, weights, 100, tradeoff=1.0)
+    >>> float(report.empirical(report.weights)), round(float(report.empirical(half)), 3)
+    (0.2, 0.3)
+    >>> report
+    AlignmentReport(2 atoms, 1.0 effective, n_samples=100, tradeoff=1.0, n_tried=1)
+    """
+
+    losses: np.ndarray
+    prior_weights: np.ndarray
+    weights: np.ndarray
+    n_samples: float
+    tradeoff: Any
+    n_tried: int = 1
+
+    @property
+    def effective_atoms(self) -> Any:
+        """1 / Σ_m Q_m² of the normalized weights; small if few atoms have most of the weight."""
+        return effective_atoms(self.weights)
+
+    def __repr__(self) -> str:
+        counts = np.atleast_1d(self.effective_atoms)
+        effective = (
+            f"{counts.min():.1f}"
+            if len(counts) == 1
+            else f"{counts.min():.1f} to {counts.max():.1f}"
+        )
+        return (
+            f"{type(self).__name__}({np.shape(self.weights)[-1]} atoms, {effective} effective, "
+            f"n_samples={self.n_samples:g}, tradeoff={self.tradeoff}, n_tried={self.n_tried})"
+        )
+
+    def empirical(self, weights: np.ndarray) -> Any:
+        """Return Σ_m Q_m L̂(ω_m), the empirical alignment loss of the kernel with these weights."""
+        return np.sum(weights * self.losses, axis=-1) / np.sum(weights, axis=-1)
+
+
+class AlignmentLearner(Learner):
+    """Base of learners that reweight atoms by their alignment losses, from additive sums.
+
+    A subclass defines ``weigh(prior_weights, losses, n_samples)``, which returns an
+    ``AlignmentReport``. It then learns in batches and for landmarks, and has a bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Gaussian, SpectralFeatures
+    >>> class OnlyTheBest(AlignmentLearner):
+    ...     def weigh(self, prior_weights, losses, n_samples):
+    ...         best = losses == losses.min(axis=-1, keepdims=True)
+    ...         weights = prior_weights.sum() * best / best.sum(axis=-1, keepdims=True)
+    ...         return AlignmentReport(losses, prior_weights, weights, n_samples, tradeoff=None)
+    >>> X = np.random.default_rng(0).normal(size=(50, 1))
+    >>> sizes = {"n_candidates": 30, "n_components": 1}
+    >>> features = SpectralFeatures(Gaussian(), OnlyTheBest(), **sizes, random_state=0)
+    >>> features = features.fit(X, X[:, 0] > 0)
+    >>> bool(features.report_.losses[features.selected_[0]] == features.report_.losses.min())
+    True
+    """
+
+    accepts_tensors: ClassVar[bool] = True
+
+    def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
+        """Learn from ``alignment_sums`` in O(n_atoms), without the data."""
+        self.check_parameters()
+        report = self.weigh(measure.weights, sums.losses(), sums.n_samples)
+        return Learned(measure.reweighted(report.weights), report)
+
+    def _learn(self, measure, rows, target, rng, weights):
+        return self.learn_from_sums(measure, alignment_sums(measure, rows, target, weights))
+
+    @abstractmethod
+    def weigh(
+        self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float
+    ) -> AlignmentReport:
+        """Return new weights, of the same mass, from the losses of the atoms.
+
+        Losses (n_rows, n_atoms), e.g. one row for each landmark, give weights of this shape.
+        """
+
+    def bound(
+        self,
+        report: AlignmentReport,
+        weights: np.ndarray | None = None,
+        *,
+        delta: float = 0.05,
+        form: str = "safe",
+    ) -> Bound:
+        """Bound the alignment loss of the kernel with ``weights``, by default the learned ones.
+
+        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment``
+        Theorem 4 at its μ. The bound is not valid if the mean loss is outside [0, 1].
+        """
+        weights = report.weights if weights is None else weights
+
+        def theorem(empirical):
+            return self._bound(report, weights, empirical, delta=delta, form=form)
+
+        return of_any_losses(theorem, float(report.empirical(weights)))
+
+    def _bound(self, report, weights, empirical, **settings) -> Bound:
+        """Return the bound of Theorem 3 at t = √n, which holds for any weights."""
+        divergence = kl_divergence(weights, report.prior_weights)
+        return second_order(empirical, divergence, int(report.n_samples), **settings)
+
+    def deviation_scale(self, report: AlignmentReport) -> Any:
+        """Return t of theorems that hold for any weights at a t fixed before the data."""
+        return np.sqrt(report.n_samples)
 
 
 def check_learner(learner: Any, kind: Any = Learner) -> None:

@@ -6,8 +6,8 @@ from .._checks import check_positive
 from .._estimator import keyword_only_from
 from ..bounds import f_divergence, power_divergence
 from ..bounds.alignment import check_mu
+from .base import AlignmentLearner, AlignmentReport
 from .pac_bayes import _aligned
-from .reweighting import AlignmentLearner, AlignmentReport
 
 
 def divergence_ball_weights(

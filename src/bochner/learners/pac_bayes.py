@@ -5,7 +5,7 @@ from scipy.special import logsumexp, rel_entr
 
 from .._checks import check_positive
 from ..bounds import kl_divergence, second_order
-from .reweighting import AlignmentLearner, AlignmentReport
+from .base import AlignmentLearner, AlignmentReport
 
 # Fixed before any data is read, so that the choice among them adds ln(25) to the bound.
 BETA_GRID = tuple(float(beta) for beta in np.logspace(-3, 3, 25))

@@ -15,7 +15,7 @@ from ..data import Rows
 from ..data.targets import Values
 from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
-from .alignment import potential_and_gradient
+from .alignment import pair_count, potential_and_gradient
 from .base import Learned, Learner
 
 # Share of accepted steps at which Langevin proposals mix fastest (Roberts and Rosenthal 1998).
@@ -159,13 +159,11 @@ class Places:
 
     def replaced(self, others: Places, chosen: np.ndarray) -> Places:
         """Return a copy with the chosen rows of ``others``."""
-        rows = chosen[:, None]
-        return Places(
-            np.where(rows, others.places, self.places),
-            np.where(chosen, others.losses, self.losses),
-            np.where(chosen, others.values, self.values),
-            np.where(rows, others.slopes, self.slopes),
-        )
+        merged = {
+            name: np.where(chosen[:, None] if own.ndim == 2 else chosen, getattr(others, name), own)
+            for name, own in vars(self).items()
+        }
+        return Places(**merged)
 
 
 def langevin_gain(here: Places, there: Places, step: np.ndarray) -> np.ndarray:
@@ -191,6 +189,7 @@ class PseudoPosterior:
     signs: np.ndarray
     trace: float
     n_samples: float
+    n_pairs: float
 
     @classmethod
     def of(
@@ -205,21 +204,17 @@ class PseudoPosterior:
             n_samples = float(np.sum(weights))
             trace = float(np.sum(signs * (weights @ factors**2)))
             factors = factors * weights[:, None]
-        if n_samples < 2:
-            raise ValueError(
-                f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2."
-            )
-        return cls(prior, beta * np.sqrt(n_samples), rows, factors, signs, trace, n_samples)
+        temperature, n_pairs = beta * np.sqrt(n_samples), pair_count(n_samples)
+        return cls(prior, temperature, rows, factors, signs, trace, n_samples, n_pairs)
 
     def at(self, frequencies: np.ndarray) -> Places:
         """Return ln q* at some frequencies, in two passes over the rows."""
         density, density_slopes = self.prior.log_density(frequencies)
-        n_pairs = self.n_samples * (self.n_samples - 1)
         # Proposals without a density of the prior are replaced, because they are never accepted.
         sound = np.where(np.isfinite(density)[:, None], frequencies, 0.0)
         atoms = FourierMeasure(sound, np.ones(len(sound)))
         energy, slopes = potential_and_gradient(atoms, self.rows, self.signal, self.signs)
-        losses = 0.5 - (energy - self.trace) / (2 * n_pairs)
+        losses = 0.5 - (energy - self.trace) / (2 * self.n_pairs)
         values = density - self.temperature * losses
-        slopes = density_slopes + self.temperature * slopes / (2 * n_pairs)
+        slopes = density_slopes + self.temperature * slopes / (2 * self.n_pairs)
         return Places(frequencies, losses, values, slopes)

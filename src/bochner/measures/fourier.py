@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .._checks import MissingMethod, Seed, as_generator, check_choice, check_count
+from .._checks import Seed, as_generator, check_choice, check_count, missing_method
 from .._loops.arrays import frozen_array
 from .._loops.blocks import features_block
 from ..data import Block, as_rows
@@ -66,10 +66,7 @@ class AtomicMeasure:
 
     def onnx(self, X: Any, n_features: int) -> Any:
         """Return ``features`` as a tensor of the ONNX graph of the tensor X."""
-        raise MissingMethod(
-            f"{type(self).__name__} cannot be exported to ONNX: it does not define the method "
-            "`onnx`."
-        )
+        raise missing_method(self, "onnx", "Export to ONNX")
 
     def _joined(self, others: Sequence[Self]) -> Self:
         """Return all atoms of this measure and of others of its kind."""

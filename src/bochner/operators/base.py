@@ -21,10 +21,15 @@ class OperatorKernel(NestedDefaults, ABC):
 
     A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
     ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose frequencies and weights are then used as
-    they are. Subclasses define ``n_outputs``, ``factors`` and ``_gram``, the closed form. Optional
-    methods are ``onnx`` (export of exact models), ``second_moment`` (exact variances) and
+    they are. Subclasses define ``factors`` and ``_gram``, the closed form. Optional methods are
+    ``onnx`` (export of exact models), ``second_moment`` (exact variances) and
     ``spectral_constants`` (approximation bounds). ``bochner.testing.check_operator_kernel``
     compares the methods of a kernel with each other.
+
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The scalar kernel, and distribution of the frequencies.
 
     Examples
     --------
@@ -33,7 +38,6 @@ class OperatorKernel(NestedDefaults, ABC):
     (True, True)
     """
 
-    prior: Any
     # True if K(x, z) = k(x, z) A with one matrix A, ``matrix()``, so that outputs decouple.
     decomposable: ClassVar[bool] = False
     # True if outputs are directions of space.
@@ -41,9 +45,12 @@ class OperatorKernel(NestedDefaults, ABC):
     # True if the closed form consists of second derivatives of that of the prior.
     _is_second_derivative: ClassVar[bool] = False
 
-    @abstractmethod
+    def __init__(self, prior: Any = None):
+        self.prior = prior
+
     def n_outputs(self, n_features: int) -> int:
         """Return the size p of K(x, z) for points of ``n_features`` columns."""
+        return self.factors(np.ones((1, n_features))).shape[1]
 
     @abstractmethod
     def factors(self, frequencies: np.ndarray) -> np.ndarray:

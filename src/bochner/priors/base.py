@@ -234,23 +234,25 @@ class SpectralPrior(BaseEstimator, ABC):
 class RadialPrior(SpectralPrior):
     """Frequencies ω = spread · z / lengths with z ~ N(0, I): scale mixtures of Gaussians.
 
-    A subclass has a parameter ``length_scale`` (or names another by ``_bandwidth`` and defines
-    ``_lengths``) and defines two methods: ``_profile(squared_distances)``, the kernel as a function
-    of ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian, ``_spread(uniform)``, the
-    quantile function of the mixing variable. With ``_slopes``, the first two derivatives of
-    ``_profile``, the prior has ``gradient``, ``hessian`` and ``onnx_slopes``.
+    A subclass defines two methods: ``_profile(squared_distances)``, the kernel as a function of
+    ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian, ``_spread(uniform)``, the quantile
+    function of the mixing variable. With ``_slopes``, the first two derivatives of ``_profile``,
+    the prior has ``gradient``, ``hessian`` and ``onnx_slopes``. A subclass with a parameter other
+    than ``length_scale`` names it by ``_bandwidth`` and defines ``_lengths``.
 
     ``_profile`` and ``_slopes`` are also called with tensors of ONNX graphs, which support
     arithmetic and ``np.exp``, ``log``, ``sqrt``, ``cos``, ``sin``, ``abs``. If they use other
     functions, define ``onnx`` and ``onnx_slopes``.
 
+    Parameters
+    ----------
+    length_scale : float, array (n_features,), "scale" or "median", default 1.0
+        Distance over which the kernel falls; "scale" and "median" compute it from the data.
+
     Examples
     --------
     >>> import numpy as np
     >>> class TwoLengths(RadialPrior):
-    ...     def __init__(self, length_scale=1.0):
-    ...         self.length_scale = length_scale
-    ...
     ...     def _spread(self, uniform):
     ...         return np.where(uniform < 0.5, 1.0, 3.0)
     ...
@@ -261,6 +263,9 @@ class RadialPrior(SpectralPrior):
     """
 
     _bandwidth = "length_scale"
+
+    def __init__(self, length_scale: Any = 1.0):
+        self.length_scale = length_scale
 
     def _lengths(self, n_features: int) -> np.ndarray:
         """Return one length per feature."""

@@ -6,7 +6,7 @@ from selection import long_except
 
 from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures
 from bochner.datasets import sphere_checkerboard
-from bochner.learners.game import harmonic_peaks
+from bochner.learners.game import exhaustive
 from bochner.learners.game.harmonic_chain import _Seen, log_acceptance
 from bochner.measures import harmonic as harmonics
 from bochner.measures.harmonic import (
@@ -76,7 +76,7 @@ def test_steps_are_in_detailed_balance():
 def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monkeypatch):
     X, y, rng = sphere(200, 3, seed)
     if not kept:
-        monkeypatch.setattr(harmonic_peaks, "_KEPT_BASIS_BYTES", 0)
+        monkeypatch.setattr(exhaustive, "_KEPT_BASIS_BYTES", 0)
     every = HarmonicPeaks(max_degree=6, top=3).prepare(None, X).find(y[:, None], rng)
     chain = (
         HarmonicChain(max_degree=6, n_walkers=50, n_steps=200, top=3)

@@ -199,23 +199,6 @@ def test_heavy_atoms_take_the_longer_steps_and_atoms_without_weight_none():
     np.testing.assert_array_equal(steps[0], 0)
 
 
-def test_the_mass_of_the_measure_changes_nothing_but_the_features(seed):
-    """Rates and penalties refer to plain waves: four times the weights are the same waves with the
-    same amplitudes.
-    """
-    X, y, rng = ringed(200, seed)
-    start = Gaussian(0.5).sample(6, 4, rng)
-    learner = JointDescent(n_epochs=4, penalty=0.1)
-    one, four = (
-        learner.learn(
-            start.reweighted(mass * start.weights), X, y, np.random.default_rng(0)
-        ).report.expansion
-        for mass in (1, 4)
-    )
-    np.testing.assert_allclose(four.frequencies, one.frequencies, atol=1e-4)
-    np.testing.assert_allclose(four.cosine, one.cosine, atol=1e-3 * np.abs(one.cosine).max())
-
-
 def test_decay_and_penalty_shrink_what_they_are_for():
     """One step: a decay of 0.1 takes a tenth of the frequencies; a penalty above all turns each
     amplitude towards zero.

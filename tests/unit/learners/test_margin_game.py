@@ -28,6 +28,7 @@ from bochner import (
 from bochner.data import as_rows, repetitions
 from bochner.data.targets import Labels, Values
 from bochner.learners.game.duals import make_dual
+from bochner.learners.game.exhaustive import BoundCandidates
 from bochner.learners.game.margin_game import (
     _Game,
     averaged,
@@ -35,7 +36,7 @@ from bochner.learners.game.margin_game import (
     response_block,
     step_size,
 )
-from bochner.learners.game.peaks import BoundCandidates, PeakSearch
+from bochner.learners.game.peaks import PeakSearch
 from bochner.learners.game.value import upper_value
 
 

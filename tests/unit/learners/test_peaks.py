@@ -164,7 +164,7 @@ def test_many_rows_are_searched_on_a_sample_of_them():
         Gaussian(gamma=1.0).sample(50, 3, rng), X
     )
     assert bound.all_rows is None
-    assert bound._read(bound.rows.spread(800)).rows.shape == (800, 3)
+    assert bound._read(bound.rows.spread(800)).shape == (800, 3)
     found = bound.find(signal, rng).frequencies[0]
     assert min(np.linalg.norm(found - frequency), np.linalg.norm(found + frequency)) < 0.3
 

@@ -98,13 +98,10 @@ class JointDescent(Learner):
         for name in ("learning_rate", "amplitude_rate", "frequency_decay", "penalty"):
             check_positive(getattr(self, name), name, allow_zero=True)
 
+    # Threads of BLAS would stay active after the small system of the start, and slow down those of
+    # the rows.
+    @threads_for_rows_only()
     def _learn(self, measure, rows, target, rng, weights):
-        # Threads of BLAS would stay active after the small system of the start, and slow down those
-        # of the rows.
-        with threads_for_rows_only():
-            return self._descend(measure, rows, target, rng, weights)
-
-    def _descend(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(
                 "JointDescent moves frequencies and needs a FourierMeasure, got "

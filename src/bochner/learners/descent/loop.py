@@ -7,8 +7,9 @@ Parameters are float32 views of one vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def run_together(
     with threads_for_rows_only():
         status = (lambda: f"loss {courses[0].losses[-1]:.3g}") if first.with_losses else None
         for epoch in track(range(first.n_epochs), "joint descent", status=status):
-            walk_together([course.walk for course in courses], epochs(epoch))
+            _run_epoch(courses, epochs(epoch))
             enough = [course.after(n_kept, after_epoch) for course in courses]
             if all(enough):
                 break
@@ -101,13 +102,14 @@ def run_together(
 
 
 class _Course:
-    """State of one descent, and its best expansion so far."""
+    """State of one descent, its best expansion so far, and the summed loss of an epoch."""
 
     def __init__(self, descent, parameters, standardization, steps_an_epoch, held_out):
         self.with_slopes = bool(np.any(descent.rates.slopes)) or bool(np.any(parameters.slopes))
         self.with_losses, self.held_out, self.parameters = descent.with_losses, held_out, parameters
         gradient = BatchGradient(parameters, descent.loss, standardization, descent.with_losses)
-        self.walk = _Walk(gradient, _Steps(descent, parameters, descent.n_epochs * steps_an_epoch))
+        self.gradient, self.total = gradient, 0.0
+        self.steps = _Steps(descent, parameters, descent.n_epochs * steps_an_epoch)
         self.best = parameters.expansion(self.with_slopes)
         self.lowest = np.inf if held_out is None else held_out(self.best)
         self.losses: list[float] = []
@@ -116,7 +118,7 @@ class _Course:
     def after(self, n_rows, after_epoch):
         """Store the losses of an epoch; return True if the descent may end."""
         if self.with_losses:
-            self.losses.append(self.walk.total / n_rows)
+            self.losses.append(self.total / n_rows)
         reached = self.parameters.expansion(self.with_slopes)
         if self.held_out is not None:
             self.held_out_losses.append(self.held_out(reached))
@@ -125,34 +127,22 @@ class _Course:
         return after_epoch(Descended(reached, self.losses, self.held_out_losses))
 
 
-class _Walk:
-    """Gradient and steps of a descent, and the summed loss of an epoch."""
-
-    def __init__(self, gradient: BatchGradient, steps: _Steps):
-        self.gradient, self.steps, self.total = gradient, steps, 0.0
-
-
-def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tuple]]) -> None:
+def _run_epoch(courses, batches):
     """Take all steps of an epoch, for several descents on the same batches."""
-    block = walks[0].gradient if len(walks) == 1 else _Beside([walk.gradient for walk in walks])
-    for walk in walks:
-        walk.total = 0.0
+    gradients = [course.gradient for course in courses]
+    block = gradients[0] if len(courses) == 1 else partial(_gradients_of_batch, gradients)
+    for course in courses:
+        course.total = 0.0
     for batch in batches:
         sums = batch(block)
-        for k, walk in enumerate(walks):
+        for k, course in enumerate(courses):
             loss, n_rows, summed = sums[3 * k : 3 * k + 3]
-            walk.total += float(loss)
-            walk.steps.take(summed, float(n_rows))
+            course.total += float(loss)
+            course.steps.take(summed, float(n_rows))
 
 
-class _Beside:
-    """Block functions of the same rows; their results are concatenated."""
-
-    def __init__(self, blocks: list[BatchGradient]):
-        self.blocks = blocks
-
-    def __call__(self, *rows: Any) -> tuple:
-        return tuple(part for block in self.blocks for part in block(*rows))
+def _gradients_of_batch(gradients, *rows):
+    return tuple(part for gradient in gradients for part in gradient(*rows))
 
 
 class _Steps:

@@ -107,13 +107,6 @@ def balancing_shifts(balance: Callable, n_columns: int, C: float) -> np.ndarray:
     return shifts
 
 
-class Payoff(NamedTuple):
-    """Terms of F(α, λ) that do not depend on λ: F = linear − curvature − potential / 2."""
-
-    linear: float
-    curvature: float
-
-
 class PrimalLoss(NamedTuple):
     """Loss of each row, and its first and second derivative in the score."""
 
@@ -208,9 +201,9 @@ class HingeDual:
         """Return w∘y∘α, the signal whose Fourier potential is searched."""
         return self.map(lambda a, y, w: w[:, None] * (y * a), alpha, self.targets, self.weights)
 
-    def payoff(self, alpha) -> Payoff:
-        """Return the terms of F that do not depend on the measure."""
-        return Payoff(self.summed(alpha), 0.0)
+    def payoff(self, alpha):
+        """Return linear and curvature of F = linear − curvature − potential / 2."""
+        return self.summed(alpha), 0.0
 
     def gradient(self, alpha, response):
         """Return ∂F/∂α of one copy of each row, for ``response`` = K_λ times the signal."""
@@ -287,7 +280,7 @@ class SquaredHingeDual(HingeDual):
         linear, squares = self.sum(
             lambda a, w: (np.sum(w @ a), np.sum(w @ a**2)), alpha, self.weights
         )
-        return Payoff(float(linear), float(squares) / (2 * self.C))
+        return float(linear), float(squares) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return 1 - self.targets * response - alpha / self.C
@@ -336,7 +329,7 @@ class SquaredDual(SquaredHingeDual):
             alpha,
             self.weights,
         )
-        return Payoff(float(linear), float(squares) / (2 * self.C))
+        return float(linear), float(squares) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return self.targets - response - alpha / self.C

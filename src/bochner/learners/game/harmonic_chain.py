@@ -11,7 +11,7 @@ from ..._checks import check_count, check_flag, check_positive
 from ..._estimator import keyword_only_from
 from ...data import Block, Rows, as_rows
 from ...measures.harmonic import HarmonicMeasure, basis_size, check_basis, harmonic_count
-from .harmonic_peaks import BoundHarmonics, HarmonicPeaks, keeps_basis
+from .exhaustive import BoundHarmonics, HarmonicPeaks, keeps_basis
 from .peaks import PeakSearch, PreparedSearch
 
 # With "auto", the highest starting point has e^10 times the probability of height zero.

@@ -246,7 +246,7 @@ class _Game:
         """Play all rounds; return the learned measure and the report."""
         rounds: list[GameRound] = []
         # The mean of all dual weights, and of the later half, which is nearer to the equilibrium.
-        means = [_RunningMean(self.dual), _RunningMean(self.dual)]
+        means = [_Mean(), _Mean()]
         for played in track(
             self.rounds(), "margin game", self.n_rounds, lambda: _margin_so_far(rounds)
         ):
@@ -268,11 +268,12 @@ class _Game:
         exact.projection = "exact"
         lower = -np.inf
         for mean in means:
-            if not mean.count or not exact.squares(mean.total):
+            if mean.total is None or not exact.squares(mean.total):
                 continue
             # A mean of feasible weights is feasible; the projection removes rounding, or the error
             # of "alternating".
-            alpha = exact.project(mean.take())
+            mean.total *= 1 / mean.count
+            alpha = exact.project(mean.total)
             signal = exact.signal(alpha)
             if self.exhaustive:
                 largest = self.search.largest_potential(signal)
@@ -310,23 +311,15 @@ def averaged(plays: list[Any]) -> Any:
     return replace(joined, weights=joined.weights / len(plays)).merged()
 
 
-class _RunningMean:
-    """Mean of dual weights, in its own memory."""
+class _Mean:
+    """Sum of dual weights, in its own memory, and their number."""
 
-    def __init__(self, dual):
-        self.dual, self.total, self.count = dual, None, 0
+    def __init__(self):
+        self.total, self.count = None, 0
 
     def add(self, alpha):
         self.count += 1
-        if self.total is None:
-            self.total = self.dual.map(np.copy, alpha)
-        else:
-            self.total = self.dual.map(np.add, self.total, alpha, out=self.total)
-
-    def take(self):
-        """Return the mean, in the memory of the sum."""
-        total, self.total = self.total, None
-        return self.dual.map(lambda summed: 1 / self.count * summed, total, out=total)
+        self.total = alpha.copy() if self.total is None else np.add(self.total, alpha, self.total)
 
 
 def feature_sums(

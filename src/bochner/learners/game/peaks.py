@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -34,7 +34,7 @@ _LARGEST_PENALTY = 0.03
 # A step of at most this many products (about ten milliseconds) is faster on one thread.
 _ALONE = 2**25
 # Walkers start at 1.5 times the variance of the prior (Bullins et al. 2018, Appendix A.1).
-_START_SPREAD = np.sqrt(1.5)
+START_SPREAD = np.sqrt(1.5)
 
 
 class Landscape:
@@ -138,39 +138,6 @@ class PreparedSearch(ABC):
         return self.search.top if top is None else min(top, self.search.top)
 
 
-class ExhaustiveSearch(PreparedSearch):
-    """Search that evaluates the potential of every candidate, over all rows."""
-
-    # Penalty on the height of each candidate, for a signal with Σ_k (Σ_i |a_ik|)² = 1.
-    lowered: Any = 0.0
-
-    @abstractmethod
-    def heights(self, signal):
-        """Return v of each candidate, without penalty."""
-
-    @abstractmethod
-    def _measure(self, chosen, weights):
-        """Return the measure on the chosen candidates."""
-
-    def find(self, signal, rng, top=None):
-        """Return the highest ``top`` candidates as a measure of mass one."""
-        largest = float(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
-        order = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")
-        chosen = order[: self._top(top)]
-        return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
-
-    def largest_potential(self, signal):
-        """Return the maximum over the candidates, without penalty."""
-        return float(self.heights(signal).max())
-
-
-class SearchRows(NamedTuple):
-    """Rows in float32 that a signal is searched on, and their numbers."""
-
-    rows: Rows
-    numbers: np.ndarray
-
-
 class BoundSearch(PreparedSearch):
     """Search over R^d bound to rows, in float32; many rows are sampled for each signal."""
 
@@ -180,25 +147,28 @@ class BoundSearch(PreparedSearch):
         self.rows = rows
         norms = np.linalg.norm(measure.frequencies, axis=1)
         # The median, because priors with heavy tails have no second moment.
-        self.radius = float(_START_SPREAD * np.median(norms)) or 1.0
+        self.radius = float(START_SPREAD * np.median(norms)) or 1.0
         self.penalty = penalty_of(search, rows, weights, search.search_rows)
         self.all_rows = None
         if len(rows) <= search.search_rows:
-            self.all_rows = self._read(rows.spread(search.search_rows))
+            numbers = rows.spread(search.search_rows)
+            self.all_rows = self._read(numbers), numbers
         self.compared = as_dense(rows.take(rows.spread(_COMPARED_ROWS, weights))).astype(np.float64)
 
     def _read(self, numbers):
+        """Return these rows in float32."""
         rows = as_rows(self.rows.take(numbers).astype(np.float32))
         few = rows.shape[0] * rows.shape[1] * self.search.n_walkers <= _ALONE
-        return SearchRows(rows.in_blocks(len(rows)) if few else rows, numbers)
+        return rows.in_blocks(len(rows)) if few else rows
 
     def find(self, signal, rng, top=None):
         """Return at most ``top`` distinct peaks, highest first, as a measure of mass one."""
-        some = self.all_rows
-        if some is None:
-            numbers = rng.choice(len(self.rows), self.search.search_rows, replace=False)
-            some = self._read(np.sort(numbers))
-        landscape = Landscape(some.rows, signal[some.numbers], self.penalty, self.radius)
+        if self.all_rows is None:
+            numbers = np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False))
+            rows = self._read(numbers)
+        else:
+            rows, numbers = self.all_rows
+        landscape = Landscape(rows, signal[numbers], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self._top(top)
@@ -217,7 +187,7 @@ class BoundSearch(PreparedSearch):
         atoms, n = self.measure.frequencies, self.search.n_walkers
         first, second = rng.integers(len(atoms), size=(2, n))
         angle = rng.uniform(0, 2 * np.pi, size=(n, 1))
-        return _START_SPREAD * (np.cos(angle) * atoms[first] + np.sin(angle) * atoms[second])
+        return START_SPREAD * (np.cos(angle) * atoms[first] + np.sin(angle) * atoms[second])
 
     def _distinct(self, frequencies, heights, top):
         """Return the highest ``top`` frequencies whose features differ on the data, up to sign."""
@@ -425,62 +395,6 @@ class QuasiNewtonPeaks(FourierPeaks):
 
     def _move(self, landscape, frequencies, rng):
         return polished(landscape.in_float64(), frequencies, self.n_steps)
-
-
-@keyword_only_from("0.4", old_order=("top", "penalty"))
-class CandidatePeaks(PeakSearch):
-    """Exhaustive search among the atoms of the learner's measure, usually draws from a prior.
-
-    Every candidate is evaluated, so the certificate of the game on these atoms is exact. In many
-    dimensions the best of some random frequencies is far below a peak.
-
-    Parameters
-    ----------
-    top : int, default 1
-        Atoms returned for each signal.
-    penalty : "auto" or float, default 0.0
-        Lowers the potential by penalty ‖ω‖²/R², as for ``AscentPeaks``.
-
-    Examples
-    --------
-    >>> from bochner import MarginGame, SpectralFeatures
-    >>> from sklearn.datasets import make_moons
-    >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> game = MarginGame(n_rounds=20, peaks=CandidatePeaks())
-    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
-    >>> features.report_.certificate.exact
-    True
-    """
-
-    exhaustive = True
-
-    def __init__(self, *, top=1, penalty=0.0):
-        self.top = top
-        self.penalty = penalty
-
-    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundCandidates:
-        check_count(self.top, "top")
-        if self.penalty != "auto":
-            check_positive(self.penalty, "penalty", allow_zero=True)
-        return BoundCandidates(self, measure, as_rows(X), weights)
-
-
-class BoundCandidates(ExhaustiveSearch):
-    """Potential of every atom for each signal."""
-
-    def __init__(self, search, measure, rows, weights):
-        self.search, self.measure, self.rows = search, measure, rows
-        self.scope = f"kernels on the {len(measure)} given frequencies"
-        norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
-        self.lowered = (
-            penalty_of(search, rows, weights) * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
-        )
-
-    def heights(self, signal):
-        return potential(self.measure, self.rows, signal)
-
-    def _measure(self, chosen, weights):
-        return FourierMeasure(self.measure.frequencies[chosen], weights)
 
 
 def _directions(vectors):

@@ -1,7 +1,7 @@
 """Upper and lower values of a fitted game, computed instead of bounded by a theorem."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -84,24 +84,17 @@ def on_features(function: Any, measure: Any, rows: Rows, *parameters: Any) -> Bl
     return Block(function, features, *parameters, row_bytes=row_bytes)
 
 
-class Machine(NamedTuple):
-    """A support vector machine or ridge on given features, one column per problem."""
-
-    coefficients: np.ndarray
-    intercepts: np.ndarray
-    dual_weights: np.ndarray
-
-
 def fit_machine(
     features: np.ndarray,
     dual: Any,
     start: tuple[np.ndarray, np.ndarray] | None = None,
     smoothings: tuple[float, ...] = _SMOOTHINGS,
-) -> Machine:
-    """Fit the machine on given features, from coefficients and intercepts to start with.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fit a support vector machine or ridge on given features, one column per problem.
 
-    Newton's method on the objective with its corner rounded, the rounding shrunk in stages; exact
-    for smooth losses.
+    Return coefficients, intercepts and dual weights. Newton's method on the objective with its
+    corner rounded, the rounding shrunk in stages; exact for smooth losses. ``start`` are
+    coefficients and intercepts.
     """
     features = features.astype(np.float64, copy=False)
     columns = []
@@ -115,7 +108,7 @@ def fit_machine(
     coefficients = np.column_stack([column.weights[:-1] for column in columns])
     intercepts = np.array([column.weights[-1] for column in columns])
     slopes = np.column_stack([column.loss(column.scores, smoothing).slopes for column in columns])
-    return Machine(coefficients, intercepts, dual.from_slopes(slopes))
+    return coefficients, intercepts, dual.from_slopes(slopes)
 
 
 class _Column:

@@ -1,15 +1,17 @@
-"""Peaks among spherical harmonics: a finite set, searched exhaustively."""
+"""Exhaustive searches of a finite set: the atoms of a measure, or spherical harmonics."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
-from ..._checks import check_choice, check_count
+from ..._checks import check_choice, check_count, check_positive
 from ..._estimator import keyword_only_from
 from ..._loops.arrays import as_dense
 from ...data import Block, Rows, as_rows
+from ...measures.fourier import FourierMeasure
 from ...measures.harmonic import (
     HarmonicMeasure,
     basis_size,
@@ -21,10 +23,93 @@ from ...measures.harmonic import (
     sphere_area,
     spherical_harmonics,
 )
-from .peaks import ExhaustiveSearch, PeakSearch
+from ..alignment import potential
+from .peaks import START_SPREAD, PeakSearch, PreparedSearch, penalty_of
 
 # Up to this many bytes, the harmonics of all rows are kept between signals.
 _KEPT_BASIS_BYTES = 2**27
+
+
+class ExhaustiveSearch(PreparedSearch):
+    """Search that evaluates the potential of every candidate, over all rows."""
+
+    # Penalty on the height of each candidate, for a signal with Σ_k (Σ_i |a_ik|)² = 1.
+    lowered: Any = 0.0
+
+    @abstractmethod
+    def heights(self, signal):
+        """Return v of each candidate, without penalty."""
+
+    @abstractmethod
+    def _measure(self, chosen, weights):
+        """Return the measure on the chosen candidates."""
+
+    def find(self, signal, rng, top=None):
+        """Return the highest ``top`` candidates as a measure of mass one."""
+        largest = float(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
+        order = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")
+        chosen = order[: self._top(top)]
+        return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
+
+    def largest_potential(self, signal):
+        """Return the maximum over the candidates, without penalty."""
+        return float(self.heights(signal).max())
+
+
+@keyword_only_from("0.4", old_order=("top", "penalty"))
+class CandidatePeaks(PeakSearch):
+    """Exhaustive search among the atoms of the learner's measure, usually draws from a prior.
+
+    Every candidate is evaluated, so the certificate of the game on these atoms is exact. In many
+    dimensions the best of some random frequencies is far below a peak.
+
+    Parameters
+    ----------
+    top : int, default 1
+        Atoms returned for each signal.
+    penalty : "auto" or float, default 0.0
+        Lowers the potential by penalty ‖ω‖²/R², as for ``AscentPeaks``.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> game = MarginGame(n_rounds=20, peaks=CandidatePeaks())
+    >>> features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
+    >>> features.report_.certificate.exact
+    True
+    """
+
+    exhaustive = True
+
+    def __init__(self, *, top=1, penalty=0.0):
+        self.top = top
+        self.penalty = penalty
+
+    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundCandidates:
+        check_count(self.top, "top")
+        if self.penalty != "auto":
+            check_positive(self.penalty, "penalty", allow_zero=True)
+        return BoundCandidates(self, measure, as_rows(X), weights)
+
+
+class BoundCandidates(ExhaustiveSearch):
+    """Potential of every atom for each signal."""
+
+    def __init__(self, search, measure, rows, weights):
+        self.search, self.measure, self.rows = search, measure, rows
+        self.scope = f"kernels on the {len(measure)} given frequencies"
+        norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
+        self.lowered = (
+            penalty_of(search, rows, weights) * norms / (START_SPREAD**2 * np.median(norms) or 1.0)
+        )
+
+    def heights(self, signal):
+        return potential(self.measure, self.rows, signal)
+
+    def _measure(self, chosen, weights):
+        return FourierMeasure(self.measure.frequencies[chosen], weights)
 
 
 @keyword_only_from("0.4", old_order=("max_degree", "mode", "top"))

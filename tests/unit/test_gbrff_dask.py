@@ -1,6 +1,4 @@
-"""GBRFF1 and GBRFF2 on rows that are elsewhere: the model of arrays, from sums that travel and
-numbers that stay.
-"""
+"""GBRFF1 and GBRFF2 on rows of Dask: the model of arrays, from sums that the workers compute."""
 
 import numpy as np
 import pytest
@@ -93,7 +91,7 @@ def assert_same(found, expected):
     ),
     ids=" ".join,
 )
-def test_the_model_of_a_cluster_is_that_of_arrays(case):
+def test_the_model_of_dask_rows_is_that_of_arrays(case):
     name, target = case
     y, weights = (TWO, None) if target == "two" else (THREE, WEIGHTS)
     expected = clone(MODELS[name]).fit(X, y, weights)
@@ -105,7 +103,7 @@ def test_the_model_of_a_cluster_is_that_of_arrays(case):
     "name",
     long_except(["random landmarks", "frequencies", "drawn frequencies"], "drawn frequencies"),
 )
-def test_rows_of_unknown_lengths_and_targets_that_are_here(name):
+def test_partitions_of_unknown_length_and_targets_in_memory(name):
     expected = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
     assert_same(
         clone(MODELS[name]).fit(
@@ -122,7 +120,7 @@ def test_rows_of_unknown_lengths_and_targets_that_are_here(name):
         ["one coordinate of several", "frequencies", "drawn frequencies"], "drawn frequencies"
     ),
 )
-def test_a_warm_start_goes_on_there(name):
+def test_a_warm_start_continues_on_dask(name):
     whole = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
     parts = clone(MODELS[name]).set_params(n_rounds=1, warm_start=True)
     parts.fit(there(X, 250), there(THREE, 200), there(WEIGHTS, 300)).set_params(n_rounds=2)
@@ -130,7 +128,7 @@ def test_a_warm_start_goes_on_there(name):
 
 
 @every_model
-def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
+def test_rows_held_out_of_many_are_the_same_on_dask(name, monkeypatch):
     monkeypatch.setattr(gbrff_base, "_MOST_HELD_OUT", 40)
     model = clone(MODELS[name]).set_params(calibrated=True, n_rounds=2)
     expected = clone(model).fit(X, TWO, WEIGHTS)
@@ -164,7 +162,7 @@ def test_partitions_are_read_once_and_no_round_is_longer_than_the_one_before():
     assert tasks[2] - tasks[1] == tasks[1] - tasks[0] > 0
 
 
-def test_bad_numbers_there_are_refused_even_without_a_round():
+def test_nan_on_dask_is_refused_even_without_a_round():
     spoilt = np.where(np.arange(3 * N).reshape(N, 3) == 700, np.nan, X)
     for n_rounds in (0, 2):
         with pytest.raises(ValueError, match="Input X contains NaN"):
