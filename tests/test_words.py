@@ -14,7 +14,7 @@ SOURCES = Path(__file__).resolve().parents[1] / "src"
 # Packages that are checked, as paths below ``src``.
 CHECKED = [
     *(f"bochner/{name}" for name in ("_checks.py", "_loops", "_terminal", "data", "datasets")),
-    "bochner/plots",
+    *(f"bochner/{name}" for name in ("bounds", "plots", "priors", "testing")),
     "bochner_papers",
 ]
 
