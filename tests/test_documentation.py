@@ -34,6 +34,8 @@ PUBLIC = {
 }
 # ``name : type, default value``, then indented sentences.
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) ?:(?P<kind>.*)$")
+# Parameters that mean the same as in another function of the module.
+REFERENCE = re.compile(r"see ``(?P<name>\w+)``")
 UNDERLINE = re.compile(r"^-{3,}$")
 
 
@@ -49,21 +51,28 @@ def section(docstring, title):
     return []
 
 
-def documented(docstring):
-    """{parameter: (type and default as written, explanation)}, in the order of the text."""
-    found, last = {}, None
-    for line in section(docstring, "Parameters"):
-        if not line.strip():
-            continue
+def documented(thing):
+    """Return {parameter: (type and default as written, explanation)} of a docstring.
+
+    An entry "alpha, beta : see other" stands for the entries of that function of the module.
+    """
+    found, names = {}, []
+    for line in section(inspect.getdoc(thing), "Parameters"):
         if line.startswith(" "):
-            assert last is not None, f"no parameter above {line!r}"
-            found[last] = (found[last][0], f"{found[last][1]} {line.strip()}".strip())
-        elif (entry := ENTRY.match(line)) is None:
-            break  # the text goes on, e.g. with an example
-        else:
-            last = entry["names"]
-            assert "," not in last, f"one parameter on a line, not {last!r}"
-            found[last] = (entry["kind"].strip(), "")
+            assert names, f"no parameter above {line!r}"
+            for name in names:
+                found[name] = (found[name][0], f"{found[name][1]} {line.strip()}".strip())
+        elif line.strip():
+            entry = ENTRY.match(line)
+            if entry is None:
+                break  # the text goes on, e.g. with an example
+            names, kind = entry["names"].split(", "), entry["kind"].strip()
+            if reference := REFERENCE.fullmatch(kind):
+                other = documented(getattr(inspect.getmodule(thing), reference["name"]))
+                found |= {name: other[name] for name in names}
+            else:
+                assert len(names) == 1, f"one parameter on a line, not {entry['names']!r}"
+                found[names[0]] = (kind, "")
     return found
 
 
@@ -104,8 +113,8 @@ def agrees(written, name, thing, default):
 def complaints(thing):
     """What is wrong with the section on parameters, in words."""
     try:
-        told, wanted = documented(inspect.getdoc(thing)), {p.name: p for p in parameters(thing)}
-    except AssertionError as error:
+        told, wanted = documented(thing), {p.name: p for p in parameters(thing)}
+    except (AssertionError, KeyError) as error:
         return [str(error)]
     wrong = [f"{name} is not documented" for name in wanted if name not in told]
     wrong += [f"{name} is documented, but is no parameter" for name in told if name not in wanted]
@@ -172,6 +181,7 @@ def documented_well(alpha, beta="auto", *, gamma=None):
         ("gamma : array", "delta : array", "gamma is not documented"),
         ("gamma : array", "rest : array (n,)\n    More.\ngamma : array", "is no parameter"),
         ("alpha : float", "alpha, beta : float", "one parameter on a line"),
+        ("alpha : float\n    The first one.", "alpha : see ``section``", "'alpha'"),
     ],
 )
 def test_mistakes_are_seen(text, wrong, complaint, monkeypatch):

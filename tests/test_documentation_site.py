@@ -25,7 +25,7 @@ from bochner import (
     spherical_harmonics,
 )
 from tests.test_documentation import PUBLIC
-from tests.test_documentation_code import BUILT
+from tests.test_documentation_code import BUILT, PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -74,6 +74,15 @@ def test_the_readme_says_what_is_true():
     assert len(text.splitlines()) < 90, "a stranger has one minute"
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (ROOT / link).exists(), link
+
+
+def test_files_named_on_pages_exist():
+    for page in PAGES:
+        for name in re.findall(r"`([\w/]+\.py)`", page.read_text()):
+            if name.startswith("path/"):
+                continue
+            found = [ROOT / name, *(ROOT / "tests").rglob(name), ROOT / "src" / "bochner" / name]
+            assert any(one.exists() for one in found), f"{page.name}: {name}"
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path):

@@ -85,7 +85,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "bounds/arguments.py features/spectral.py",
+        "bounds/bound.py features/spectral.py",
         "unit/bounds/test_bound_arguments.py unit/test_spectral_features_learning.py",
         {
             "arguments-rate-range": ("if not -ROUNDING <= value <= 1 + ROUNDING:", "if False:"),

@@ -1,4 +1,4 @@
-"""What the laws share: data that fits an estimator, its answers, and places where rows can live."""
+"""Helpers of the laws: data for an estimator, its answers, and rows in files and on Dask."""
 
 from contextlib import contextmanager
 
@@ -68,8 +68,10 @@ def seeded(estimator):
 
 
 def follows_rounding(estimator, storage):
-    """Whether rows elsewhere lead a fit another way: batches come in another order, and a local
-    search in float32 follows the rounding of sparse products.
+    """Return True if the fit depends on the order of batches or on rounding.
+
+    Batches of stored rows have another order; a local search in float32 depends on the rounding of
+    sparse products.
     """
     parts = [type(part) for part in estimator.get_params().values()]
     return (JointDescent in parts and storage != "blocks") or (
@@ -78,7 +80,7 @@ def follows_rounding(estimator, storage):
 
 
 def answers(fitted, X):
-    """All that a fitted estimator says about X, by method; lazy answers computed."""
+    """Return {method: answer for X} of a fitted estimator; lazy answers are computed."""
     methods = ["transform"] if hasattr(fitted, "transform") else ["predict"]
     methods += ["decision_function", "predict_proba"] if is_classifier(fitted) else []
     said = {name: getattr(fitted, name)(X) for name in methods if hasattr(fitted, name)}
@@ -99,7 +101,7 @@ def assert_same(found, expected, rtol=1e-9, atol=1e-9):
 
 
 def stored(X, storage, folder):
-    """The rows somewhere else."""
+    """Return the rows as a memory map, sparse, on Dask or of a Parquet file."""
     if storage == "map":
         np.save(folder / "X.npy", X)
         return np.load(folder / "X.npy", mmap_mode="r")
@@ -136,16 +138,15 @@ def parts_of(estimator):
     return parts + peaks
 
 
-class Struck(Exception):
-    """An error from outside."""
+class Failure(Exception):
+    """An error that bochner does not raise."""
 
 
 @contextmanager
-def struck_after(n_calls, monkeypatch, error):
-    """Within this context the given number of looks at the rows go well, and the next one raises
-    ``error``.
+def failing_after(n_calls, monkeypatch, error):
+    """Raise ``error`` in this context when the rows have been read ``n_calls`` times.
 
-    With ``error=None`` they are only counted, in the list that is returned.
+    With ``error=None`` the reads are only counted, in the list that is returned.
     """
     seen = []
     with monkeypatch.context() as patch:

@@ -12,16 +12,16 @@ from laws import (
     N_ROWS,
     NEEDS_MERGED_ROWS,
     SEPARATE_COSTS,
-    Struck,
+    Failure,
     answers,
     assert_same,
     data_for,
+    failing_after,
     follows_rounding,
     on_cluster,
     parts_of,
     seeded,
     stored,
-    struck_after,
 )
 from registry import DEFAULTS, ESTIMATORS, KINDS, REFUSED_ON_DASK, REGISTRY
 from selection import long_except
@@ -81,21 +81,21 @@ def reference(estimator):
 def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     X, y = data_for(estimator)
     model, expected = reference(estimator)
-    elsewhere = stored(X, storage, tmp_path)
+    rows = stored(X, storage, tmp_path)
     if storage == "blocks":
         if "block_size" not in estimator.get_params():
             return
-        elsewhere, other = X, seeded(clone(estimator)).set_params(block_size=7)
+        rows, other = X, seeded(clone(estimator)).set_params(block_size=7)
     else:
-        assert_same(answers(model, elsewhere), expected)
+        assert_same(answers(model, rows), expected)
         other = seeded(clone(estimator))
     if follows_rounding(estimator, storage):
         return
     if storage == "dask" and type(estimator).__name__ in REFUSED_ON_DASK:
         with pytest.raises(TypeError, match="Dask"):
-            other.fit(elsewhere, y)
+            other.fit(rows, y)
         return
-    other.fit(elsewhere, y)
+    other.fit(rows, y)
     assert_same(answers(other, X), expected, rtol=1e-6, atol=1e-7)
 
 
@@ -153,21 +153,21 @@ def test_a_model_survives_being_stored(estimator, way, tmp_path):
 @each(ESTIMATORS, FASTER)
 @pytest.mark.parametrize(
     "error",
-    [pytest.param(Struck("outside"), marks=pytest.mark.long), KeyboardInterrupt()],
+    [pytest.param(Failure("outside"), marks=pytest.mark.long), KeyboardInterrupt()],
     ids=["error", "interruption"],
 )
-def test_a_fit_that_is_struck_leaves_the_old_model(estimator, error, monkeypatch):
+def test_a_fit_that_fails_leaves_the_old_model(estimator, error, monkeypatch):
     X, _ = data_for(estimator)
     other_X, other_y = data_for(estimator, n_rows=70, n_features=4, seed=1)
     model, expected = copy.deepcopy(reference(estimator))
-    with struck_after(0, monkeypatch, None) as looks:
+    with failing_after(0, monkeypatch, None) as reads:
         fitted(estimator, other_X, other_y)
-    assert looks
-    for n_calls in sorted({0, len(looks) // 2, len(looks) - 1}):
+    assert reads
+    for n_calls in sorted({0, len(reads) // 2, len(reads) - 1}):
         fresh = seeded(clone(estimator))
-        for struck in (model, fresh):
-            with struck_after(n_calls, monkeypatch, error), pytest.raises(type(error)):
-                struck.fit(other_X, other_y)
+        for failing in (model, fresh):
+            with failing_after(n_calls, monkeypatch, error), pytest.raises(type(error)):
+                failing.fit(other_X, other_y)
         assert_same(answers(model, X), expected, rtol=0, atol=0)
         with pytest.raises(NotFittedError):
             answers(fresh, X)

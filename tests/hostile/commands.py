@@ -18,7 +18,7 @@ import pandas as pd
 
 from bochner.cli import main
 
-from .battle import Report
+from .attacks import Report
 from .inputs import REFUSED, SAME
 from .tables import TARGETS, Mutant, as_text, clean_table, mutants
 from .verdicts import CLEAR, RIGHT, UNCLEAR, WRONG, Outcome, is_clear

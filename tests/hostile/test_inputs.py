@@ -1,5 +1,4 @@
-"""No attack on rows, targets, weights or parameters is answered wrongly, or refused in words that
-nobody understands.
+"""No attack on rows, targets, weights or parameters gives wrong answers or an unclear error.
 
 The quick suite tries a twentieth of the attacks, `make test-all` and `make attack` all of them.
 """
@@ -8,7 +7,8 @@ import numpy as np
 import pytest
 from selection import long_except
 
-from tests.hostile.battle import failures, input_reports, parameter_reports, table
+from tests.conformance.registry import SMALL
+from tests.hostile.attacks import failures, input_reports, parameter_reports, table
 from tests.hostile.inputs import (
     ATTACKS,
     SAME,
@@ -19,34 +19,33 @@ from tests.hostile.inputs import (
     unsorted,
 )
 from tests.hostile.verdicts import CLEAR, RIGHT, UNCLEAR, WRONG, attacked
-from tests.hostile.victims import VICTIMS
 
 
 def assert_repelled(reports):
     assert not (lost := failures(reports)), "\n".join(
-        f"{one.victim}: {one.attack}: {one.outcome}" for one in lost
+        f"{one.name}: {one.attack}: {one.outcome}" for one in lost
     )
 
 
 @pytest.mark.parametrize(
-    "victim",
+    "name",
     long_except(
-        VICTIMS,
+        SMALL,
         "SpectralRegressor",
         "SpectralFeatures, PacBayes",
         "SpectralLogistic",
         "GBRFF2Classifier",
     ),
 )
-def test_some_attacks(victim):
-    rng = np.random.default_rng(len(victim))
-    assert_repelled([*input_reports(victim, rng, 0.05), *parameter_reports(victim, rng, 0.05)])
+def test_some_attacks(name):
+    rng = np.random.default_rng(len(name))
+    assert_repelled([*input_reports(name, rng, 0.05), *parameter_reports(name, rng, 0.05)])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("victim", VICTIMS)
-def test_all_attacks(victim):
-    assert_repelled([*input_reports(victim), *parameter_reports(victim)])
+@pytest.mark.parametrize("name", SMALL)
+def test_all_attacks(name):
+    assert_repelled([*input_reports(name), *parameter_reports(name)])
 
 
 def test_every_attack_is_possible_and_changes_something():

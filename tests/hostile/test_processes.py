@@ -15,16 +15,17 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import JointDescent, MarginGame
-from tests.hostile.interruptions import threads
+from tests.conformance.registry import SMALL
+from tests.hostile.attacks import data_for
+from tests.hostile.test_interruptions import threads
 from tests.hostile.verdicts import answers, is_equal
-from tests.hostile.victims import VICTIMS, data_for
 
 _SECONDS = 60
 
 
 def fitted_answers(name):
     """Everything that an estimator says after a fit, as plain arrays."""
-    estimator = VICTIMS[name]
+    estimator = SMALL[name]
     X, y = data_for(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -36,7 +37,7 @@ def fitted_answers(name):
 
 
 def all_answers():
-    return {name: fitted_answers(name) for name in VICTIMS}
+    return {name: fitted_answers(name) for name in SMALL}
 
 
 def assert_same(found, expected):
@@ -46,7 +47,7 @@ def assert_same(found, expected):
             # rounding.
             searching = any(
                 isinstance(part, (JointDescent, MarginGame))
-                for part in VICTIMS[name].get_params().values()
+                for part in SMALL[name].get_params().values()
             )
             assert is_equal(found[name][method], values, searching), f"{name}.{method}"
 
@@ -85,15 +86,15 @@ def test_a_child_that_is_a_fork_fits_as_its_parent_did(alone):
 def test_workers_of_joblib_fit_as_one_does(alone, backend):
     before = threads()
     found = Parallel(n_jobs=2, backend=backend, timeout=_SECONDS)(
-        delayed(fitted_answers)(name) for name in VICTIMS
+        delayed(fitted_answers)(name) for name in SMALL
     )
-    assert_same(dict(zip(VICTIMS, found)), alone)
+    assert_same(dict(zip(SMALL, found)), alone)
     assert threads() == before
 
 
 def test_two_threads_fit_different_estimators_at_once(alone):
     before, found = threads(), {}
-    names = list(VICTIMS)
+    names = list(SMALL)
 
     def work(own):
         found.update({name: fitted_answers(name) for name in own})
@@ -121,10 +122,10 @@ READERS = (
 )
 
 
-@pytest.mark.parametrize("name", long_except(VICTIMS, *READERS))
+@pytest.mark.parametrize("name", long_except(SMALL, *READERS))
 def test_numbers_of_any_type_mean_the_same(name):
     """Types that hold the same whole numbers or truth values as float64 does."""
-    estimator = VICTIMS[name]
+    estimator = SMALL[name]
     X, y = data_for(estimator)
     for plain, types in (
         (np.round(X), (np.int8, np.int16, ">i4", np.int64, np.float16, object)),

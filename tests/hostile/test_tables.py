@@ -18,7 +18,7 @@ resource = pytest.importorskip("resource")
 from bochner.tables.columns.written_dates import date_formats
 from bochner.tables.columns.written_numbers import number_of
 from bochner.tables.evaluate.findings import column_effects
-from tests.hostile.battle import Report, failures
+from tests.hostile.attacks import Report, failures
 from tests.hostile.commands import Arena, run, table_reports, without_heavy_rivals
 from tests.hostile.inputs import SAME
 from tests.hostile.tables import FOREIGN, Mutant, as_text, clean_table, mutants
@@ -31,7 +31,7 @@ def assert_repelled(reports):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     reports = list(reports)
     assert not (lost := failures(reports)), "\n".join(
-        f"{one.victim}: {one.attack}: {one.outcome}" for one in lost
+        f"{one.name}: {one.attack}: {one.outcome}" for one in lost
     )
     assert len({report.outcome.kind for report in reports}) == 2
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < _MEGABYTES

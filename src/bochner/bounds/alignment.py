@@ -22,12 +22,11 @@ import numpy as np
 from scipy.special import rel_entr
 
 from .._checks import check_choice, check_count, check_positive, check_share
-from .arguments import ROUNDING, check_divergence, check_rate, check_vector
-from .bound import Bound
+from .bound import ROUNDING, Bound, check_divergence, check_rate, check_vector
 
 
 def kl_divergence(posterior: np.ndarray, prior: np.ndarray) -> float:
-    """KL(Q ‖ P) = Σ_m Q_m ln(Q_m / P_m), of weights brought to mass one.
+    """Return KL(Q ‖ P) = Σ_m Q_m ln(Q_m / P_m) of weights scaled to mass one.
 
     Parameters
     ----------
@@ -52,10 +51,7 @@ def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) 
 
     Parameters
     ----------
-    posterior : array (n_atoms,)
-        Q, not negative.
-    prior : array (n_atoms,)
-        P, not negative.
+    posterior, prior : see ``kl_divergence``
     mu : float, default 2.0
         The order μ, above 1.
 
@@ -68,19 +64,17 @@ def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) 
     posterior, prior = _distributions(posterior, prior)
     if np.any(posterior[prior == 0] > 0):
         return np.inf
-    held = prior > 0
-    # Ratio by ratio around its largest value: (Q/P)^μ itself overflows for large μ.
-    ratio = posterior[held] / prior[held]
+    positive = prior > 0
+    # Ratios are divided by the largest one: (Q/P)^μ itself overflows for large μ.
+    ratio = posterior[positive] / prior[positive]
     largest = ratio.max()
-    return max(float(largest**mu * np.sum(prior[held] * (ratio / largest) ** mu)) - 1, 0.0)
+    return max(float(largest**mu * np.sum(prior[positive] * (ratio / largest) ** mu)) - 1, 0.0)
 
 
 def _distributions(posterior, prior):
     """Validate two vectors of weights over the same hypotheses, and scale them to mass one."""
-    posterior, prior = (
-        check_vector(posterior, "posterior", smallest=0.0),
-        check_vector(prior, "prior", smallest=0.0),
-    )
+    posterior = check_vector(posterior, "posterior", smallest=0.0)
+    prior = check_vector(prior, "prior", smallest=0.0)
     if posterior.shape != prior.shape:
         raise ValueError(
             f"posterior {posterior.shape} and prior {prior.shape} must be vectors over the same "
@@ -116,7 +110,7 @@ def first_order(
     t : float, default None
         Fixed before the data were seen; None is √n.
     in_sample : bool, default True
-        A point of the sample has m = n − 1 rows to be compared with, one from elsewhere m = n.
+        A point of the sample is compared with m = n − 1 rows, any other point with m = n.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
 
@@ -147,26 +141,16 @@ def landmark(
 
     Parameters
     ----------
-    empirical : float
-        Σ_m Q_m L̂^l(ω_m), the mean loss of the weights of one landmark.
-    divergence : float
-        KL(Q ‖ P) of its weights from the prior's.
-    n_samples : int
-        Number n of rows.
+    empirical, divergence, n_samples, t, in_sample, form : see ``first_order``
+        For the weights of one landmark.
     n_landmarks : int
-        How many bounds hold at once.
+        Number of bounds that hold at once.
     delta : float, default 0.05
         Probability δ that any of them fails.
-    t : float, default None
-        Fixed before the data were seen; None is √n.
-    in_sample : bool, default True
-        A landmark of the sample has n − 1 rows to be compared with, one from elsewhere n.
     independent : bool, default True
-        Whether the landmarks were chosen without looking at the values of the sample: random rows,
-        or points of another sample. Centroids of a clustering were not; rows chosen by any rule are
-        when ``n_landmarks`` counts all n.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
+        True if the choice of the landmarks does not depend on the values of the sample: random
+        rows, or points of another sample, but not centroids of a clustering. Rows chosen by any
+        rule are independent if ``n_landmarks`` counts all n.
 
     Examples
     --------
@@ -201,18 +185,9 @@ def corollary_2(
 
     Parameters
     ----------
-    empirical : float
-        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
-    divergence : float
-        KL(Q ‖ P) of the weights from the prior's.
-    n_samples : int
-        Number n of rows.
-    delta : float, default 0.05
-        Probability δ that the bound fails.
+    empirical, divergence, n_samples, delta, form : see ``second_order``
     t : float, default None
         Fixed before the data were seen; None is √(n ln n).
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
 
     Examples
     --------
@@ -253,7 +228,7 @@ def second_order(
     t : float, default None
         Fixed before the data were seen; None is √n.
     n_tried : int, default 1
-        Values of t, fixed before, of which one was picked after seeing the data.
+        Number of values of t, fixed before the data were seen, from which the best was selected.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
 
@@ -285,18 +260,11 @@ def f_divergence(
 
     Parameters
     ----------
-    empirical : float
-        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
+    empirical, n_samples, delta, form : see ``second_order``
     divergence : float
         D_μ(Q ‖ P) of the weights from the prior's.
-    n_samples : int
-        Number n of rows.
     mu : float, default 2.0
         The order μ, above 1.
-    delta : float, default 0.05
-        Probability δ that the bound fails.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
 
     Examples
     --------
@@ -341,16 +309,9 @@ def chi_square(
 
     Parameters
     ----------
-    empirical : float
-        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
+    empirical, n_samples, delta, form : see ``second_order``
     divergence : float
         χ²(Q ‖ P) of the weights from the prior's.
-    n_samples : int
-        Number n of rows.
-    delta : float, default 0.05
-        Probability δ that the bound fails.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
 
     Examples
     --------

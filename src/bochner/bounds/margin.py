@@ -5,10 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import check_choice, check_count, check_positive, check_share
-from .arguments import check_vector
-from .bound import Bound
-
-FORMS = ("safe", "paper")
+from .bound import Bound, check_vector
 
 
 def margin_regret(
@@ -19,10 +16,9 @@ def margin_regret(
     .. math:: \max_\alpha F(\alpha, \bar\lambda) - \min_\lambda \max_\alpha F
         \le \bar\varepsilon / 2 + 3 G D / (2 \sqrt T)
 
-    ε̄ ``search_error``, the mean amount by which the peaks fell short of the highest; D = C √n the
-    diameter of the dual set and G = √n (1 + Cn) the largest gradient, for plays of mass one and
-    steps D / (G √t). The printed bound 3 (C + 2C²) n / (4 √T) takes |Σ_i y_i α_i exp(i ω·x_i)| for
-    at most C, where it can be n C: it can be violated.
+    D = C √n is the diameter of the dual set and G = √n (1 + Cn) the largest gradient, for plays of
+    mass one and steps D / (G √t). The printed bound 3 (C + 2C²) n / (4 √T) assumes
+    |Σ_i y_i α_i exp(i ω·x_i)| <= C. This sum can be n C, so the printed bound can be violated.
 
     Parameters
     ----------
@@ -46,7 +42,7 @@ def margin_regret(
     n, T = check_count(n_samples, "n_samples"), check_count(n_rounds, "n_rounds")
     C = check_positive(C, "C")
     error = check_positive(search_error, "search_error", allow_zero=True) / 2
-    check_choice(form, "form", FORMS)
+    check_choice(form, "form", ("safe", "paper"))
     if form == "safe":
         return Bound.of(error, 1.5 * C * n * (1 + C * n) / np.sqrt(T))
     reason = "the printed gradient bound (1 + 2C)√n does not hold; use form='safe'"
@@ -61,8 +57,8 @@ def margin_objective(
     .. math:: \max_\alpha F(\alpha, \bar\lambda)
         \le \overline{1^\top \alpha_t} - \bar v / 2 + 3 G D / (2 \sqrt T)
 
-    ``dual_sums`` 1ᵀα_t and ``potentials`` v_t of each round. The printed form, ρ + …, with ρ the
-    smallest potential, has neither the sign nor the scale of this.
+    The printed form, ρ + …, with ρ the smallest potential, has neither the sign nor the scale of
+    this.
 
     Parameters
     ----------
@@ -70,22 +66,15 @@ def margin_objective(
         1ᵀα_t of each round.
     potentials : array (n_rounds,)
         v_t of each round.
-    n_samples : int
-        Number n of rows.
-    C : float, default 1.0
-        Weight of the loss.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
+    n_samples, C, form : see ``margin_regret``
 
     Examples
     --------
     >>> margin_objective([1.0, 1.2], [0.5, 0.3], 10).empirical.__round__(3)
     0.9
     """
-    sums, heights = (
-        check_vector(dual_sums, "dual_sums"),
-        check_vector(potentials, "potentials", smallest=0.0),
-    )
+    sums = check_vector(dual_sums, "dual_sums")
+    heights = check_vector(potentials, "potentials", smallest=0.0)
     if sums.shape != heights.shape:
         raise ValueError(
             f"Got {sums.shape} dual sums and {heights.shape} potentials; need one of each for "
@@ -115,10 +104,8 @@ def competitive_ratio(gap: float, best_margin: float) -> float:
     >>> round(competitive_ratio(0.5, 0.1), 3)
     0.995
     """
-    gap, best_margin = (
-        check_positive(gap, "gap", allow_zero=True),
-        check_positive(best_margin, "best_margin"),
-    )
+    gap = check_positive(gap, "gap", allow_zero=True)
+    best_margin = check_positive(best_margin, "best_margin")
     return max(0.0, 1 - gap * best_margin**2)
 
 
@@ -173,7 +160,7 @@ def margin(
         raise ValueError(
             f"thresholds must be positive, got {thresholds!r}. Write e.g. thresholds=[0.1, 0.5]."
         )
-    check_choice(form, "form", FORMS)
+    check_choice(form, "form", ("safe", "paper"))
     delta = check_share(delta, "delta", example=0.05)
     radius = check_positive(frequency_radius, "frequency_radius") * check_positive(
         data_radius, "data_radius"
@@ -205,7 +192,7 @@ def potential_deviation(
 ) -> Bound:
     r"""Bound |v(ω)/n² − v_ideal(ω)| over ‖ω‖ <= R_ω, for unweighted labels (Theorem 4.4).
 
-    The smallest ε for which the theorem's probability is at most δ:
+    The bound is the smallest ε for which the theorem's probability is at most δ:
 
     .. math:: 2 (24 R_x R_\omega / \varepsilon)^d \exp(-n (\varepsilon/2 - 1/n)^2 / 8)
 
@@ -219,14 +206,7 @@ def potential_deviation(
         Number n of rows.
     n_features : int
         Their dimension d.
-    frequency_radius : float
-        R_ω, the largest norm of a frequency.
-    data_radius : float
-        R_x, the largest norm of a point.
-    delta : float, default 0.05
-        Probability δ that the bound fails.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
+    frequency_radius, data_radius, delta, form : see ``margin``
 
     Examples
     --------
@@ -237,7 +217,7 @@ def potential_deviation(
     n, d = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
     frequency_radius = check_positive(frequency_radius, "frequency_radius")
     data_radius = check_positive(data_radius, "data_radius")
-    check_choice(form, "form", FORMS)
+    check_choice(form, "form", ("safe", "paper"))
     log_delta = np.log(check_share(delta, "delta", example=0.05))
 
     def log_probability(epsilon):

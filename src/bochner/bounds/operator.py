@@ -74,13 +74,13 @@ def log_failure_probability(
     Parameters
     ----------
     constants : ApproximationConstants
-        Of the kernel, from ``bochner.operators.approximation_constants(kernel, n_features)``.
+        From ``bochner.operators.approximation_constants(kernel, n_features)``.
     n_components : int
         Number of frequencies D.
     error : float
-        The error in question.
+        ε, a value of sup ‖K̃ − K‖.
     diameter : float
-        Of the set that holds the points.
+        Diameter of the set of points.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
 
@@ -123,16 +123,9 @@ def operator_uniform(
 
     Parameters
     ----------
-    constants : ApproximationConstants
-        Of the kernel, from ``bochner.operators.approximation_constants(kernel, n_features)``.
-    n_components : int
-        Number of frequencies D.
-    diameter : float
-        Of the set that holds the points.
+    constants, n_components, diameter, form : see ``log_failure_probability``
     confidence : float, default 0.95
         Probability that the bound holds.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
 
     Examples
     --------
@@ -185,16 +178,9 @@ def promised_components(
 
     Parameters
     ----------
-    constants : ApproximationConstants
-        Of the kernel, from ``bochner.operators.approximation_constants(kernel, n_features)``.
-    error : float
-        The error that is asked for.
-    diameter : float
-        Of the set that holds the points.
+    constants, error, diameter, form : see ``log_failure_probability``
     confidence : float, default 0.95
         Probability that the error is not exceeded.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
 
     Examples
     --------

@@ -7,12 +7,11 @@ from scipy.special import rel_entr
 from scipy.stats import beta
 
 from .._checks import check_count, check_positive, check_share
-from .arguments import check_divergence, check_rate, check_vector
-from .bound import Bound
+from .bound import Bound, check_divergence, check_rate, check_vector
 
 
 def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Bound:
-    """Largest error rate that gives at most this many errors with probability δ.
+    """Return the largest error rate that gives at most this many errors with probability δ.
 
     Exact (Clopper and Pearson 1934): no inequality between the count and the bound.
 
@@ -71,9 +70,9 @@ def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.0
     n_samples = check_count(len(losses), "the number of losses", minimum=2)
     if losses.min() < 0 or losses.max() > largest:
         raise ValueError(
-            f"Losses lie between {losses.min():.3g} and {losses.max():.3g}, outside [0, "
-            f"{largest:.3g}]: "
-            "the bound holds for bounded losses only. Clip them, or give a larger range."
+            f"Losses lie between {losses.min():.3g} and {losses.max():.3g}, outside "
+            f"[0, {largest:.3g}]: the bound holds for bounded losses only. Clip them, or give a "
+            "larger range."
         )
     log_term = np.log(2 / delta)
     complexity = np.sqrt(2 * losses.var(ddof=1) * log_term / n_samples) + 7 * largest * log_term / (
@@ -100,8 +99,8 @@ def pac_bayes_kl(
     delta : float, default 0.05
         Probability δ that the bound fails, for any posterior.
     n_tried : int, default 1
-        Priors, the best of which is used after seeing the data; they cost ln(n_tried) beside the
-        divergence.
+        Number of priors from which the best was selected after seeing the data. This adds
+        ln(n_tried) to the divergence.
 
     Examples
     --------
@@ -131,13 +130,13 @@ def inverse_binary_kl(empirical: float, budget: float) -> float:
 
 
 def inverse_binary_kls(empirical: np.ndarray, budgets: np.ndarray | float) -> np.ndarray:
-    """As ``inverse_binary_kl``, of many rates at once."""
+    """Return ``inverse_binary_kl`` of each rate."""
     low, high = empirical, np.ones_like(empirical)
     while True:
         middle = (low + high) / 2
         between = (low < middle) & (middle < high)
         if not between.any():
-            return high  # the side that errs upward
+            return high  # rounded up
         allowed = _binary_kl(empirical, middle) <= budgets
         low, high = (
             np.where(between & allowed, middle, low),

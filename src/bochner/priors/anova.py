@@ -10,8 +10,8 @@ from sklearn.base import clone
 from .._checks import MissingMethod, check_positive_vector
 from .._estimator import keyword_only_from
 from .._loops.grams import ProductKernel
-from .base import MATERN_ORDERS, SpectralPrior
-from .derivatives import matern_profile, product_gradient, product_hessian
+from .base import SpectralPrior
+from .derivatives import MATERN_ORDERS, matern_profile, product_gradient, product_hessian
 from .sampling import uniforms
 
 
@@ -21,9 +21,9 @@ class Anova(SpectralPrior):
 
     Its spectrum has independent coordinates: ω_j is 0 with probability 1 / (1 + w_j), else a
     Student variable with 2ν degrees of freedom divided by ℓ_j. So a wave varies along some of the
-    columns only, and the product expands over sets S of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S}
-    w_j κ_j: functions of this kernel are sums of main effects and interactions. With small weights
-    interactions of many columns are small. A column of weight 0 has no effect.
+    columns only. The product expands over sets S of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S}
+    w_j κ_j, so functions of this kernel are sums of main effects and interactions. With small
+    weights interactions of many columns are small. A column of weight 0 has no effect.
 
     Parameters
     ----------

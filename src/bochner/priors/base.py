@@ -30,9 +30,6 @@ from .sampling import standard_normals, uniforms
 _MEDIAN_ROWS = 1000
 # Rows from which the offset and the unit of the data are computed.
 _SCALE_ROWS = 100
-# The ν whose Matérn kernels are an exponential times a polynomial, and the degree of the latter.
-MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
-
 # Advice for kernels whose derivatives are not known.
 USE_FEATURES = (
     "Use a prior such as Gaussian or Matern with nu > 1, or random features of this one, e.g. "
@@ -71,13 +68,11 @@ class SpectralPrior(BaseEstimator, ABC):
     """
 
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
-    _bandwidth: ClassVar[str]  # name of the parameter that also accepts "scale" and "median"
-    _metric: ClassVar[str] = "euclidean"  # of the distances from which these are computed
-    # True if ``Evidence`` has fitted the parameters to rows and targets: a bound on the same rows
-    # does not hold.
+    _bandwidth: ClassVar[str | None] = None
+    _metric: ClassVar[str] = "euclidean"  # of the distances behind "scale" and "median"
+    # True if ``Evidence`` has fitted the parameters: bounds on the same rows do not hold.
     _learned: bool = False
-    # True if ``Evidence`` also learns a weight for each column.
-    weighs_columns: ClassVar[bool] = False
+    weighs_columns: ClassVar[bool] = False  # True if ``Evidence`` also learns column weights
 
     def __sklearn_clone__(self):
         copy = super().__sklearn_clone__()
@@ -88,10 +83,7 @@ class SpectralPrior(BaseEstimator, ABC):
     def sample(
         self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid"
     ) -> FourierMeasure:
-        """Draw ``n_atoms`` frequencies of equal weight, whose mean kernel over draws is ``kernel``.
-
-        ``rng`` is a Generator or a seed.
-        """
+        """Draw ``n_atoms`` frequencies of equal weight; their mean kernel is ``kernel``."""
         n_atoms, n_features = check_count(n_atoms, "n_atoms"), check_count(n_features, "n_features")
         check_choice(sampling, "sampling", SpectralPrior._samplings)
         if sampling not in self._samplings:
@@ -111,8 +103,7 @@ class SpectralPrior(BaseEstimator, ABC):
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for rows X."""
         name = self._bandwidth_name()
-        value = None if name is None else getattr(self, name)
-        if name is None or not isinstance(value, str):
+        if name is None or not isinstance(value := getattr(self, name), str):
             return self
         check_choice(value, name, ("scale", "median"))
         rows = as_rows(X)
@@ -159,7 +150,7 @@ class SpectralPrior(BaseEstimator, ABC):
 
     def _bandwidth_name(self) -> str | None:
         """Return the name of the bandwidth parameter, None for a prior without one."""
-        return getattr(self, "_bandwidth", None)
+        return self._bandwidth
 
     def _bandwidths(self, n_features: int) -> np.ndarray:
         """Return the bandwidth as one positive number per feature."""
@@ -178,8 +169,6 @@ class SpectralPrior(BaseEstimator, ABC):
 
     @abstractmethod
     def _gram(self, X, Z): ...
-
-    # --- optional methods -------------------------------------------------------------------------
 
     @property
     def has_finite_variance(self) -> bool:
@@ -268,7 +257,6 @@ class RadialPrior(SpectralPrior):
         self.length_scale = length_scale
 
     def _lengths(self, n_features: int) -> np.ndarray:
-        """Return one length per feature."""
         return self._bandwidths(n_features)
 
     def _from_length(self, length):
@@ -289,9 +277,7 @@ class RadialPrior(SpectralPrior):
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         lengths = self._lengths(n_features)
         mixed = type(self)._spread is not RadialPrior._spread
-        frequencies, extra = standard_normals(
-            n_atoms, n_features, rng, sampling, n_extra=int(mixed)
-        )
+        frequencies, extra = standard_normals(n_atoms, n_features, rng, sampling, int(mixed))
         if mixed:
             frequencies *= np.asarray(self._spread(extra[:, 0]))[:, None]
         frequencies /= lengths
@@ -337,10 +323,9 @@ class ProductPrior(SpectralPrior):
     """Independent coordinates ω_j = rate_j · quantile(u_j), and a kernel that is a product.
 
     A subclass names its parameter by ``_bandwidth`` (and defines ``_rates`` if that is not a rate)
-    and defines two methods: ``_quantile(uniform)``, the quantile function of one coordinate at rate
-    1, and ``_factor(differences)``, its kernel. With ``_factor_derivatives`` the prior has
-    ``gradient`` and ``hessian``. ``_factor`` is also called with tensors of ONNX graphs, see
-    ``RadialPrior``.
+    and defines ``_quantile(uniform)``, the quantile function of one coordinate at rate 1, and
+    ``_factor(differences)``, its kernel. With ``_factor_derivatives`` the prior has ``gradient``
+    and ``hessian``. ``_factor`` is also called with tensors of ONNX graphs, see ``RadialPrior``.
 
     Examples
     --------
@@ -364,7 +349,6 @@ class ProductPrior(SpectralPrior):
     _samplings = ("iid", "qmc")
 
     def _rates(self, n_features: int) -> np.ndarray:
-        """Return one rate per feature."""
         return self._bandwidths(n_features)
 
     @abstractmethod
@@ -425,8 +409,7 @@ def typical_length(
 
     ``"scale"`` is √(d · var / 2) with the variance of all entries, so that γ = 1 / (2 length²) is
     scikit-learn's ``gamma="scale"``; for the ℓ1 metric it is d · std. ``"median"`` is the median
-    distance of at most 1000 rows, evenly spread over those of positive weight. A row of weight 2
-    counts as two rows.
+    distance of at most 1000 rows of positive weight. A row of weight 2 counts as two rows.
     """
     rows = as_rows(X)
     n_features = rows.n_features
@@ -458,10 +441,7 @@ def typical_length(
 
 
 def _power_of_two(differences):
-    """Return the power of two next to the largest difference; 1 if all are zero.
-
-    Division by it is exact, and squares of the result neither overflow nor underflow.
-    """
+    """Return a unit for differences: dividing by it is exact, and squares do not overflow."""
     largest = np.abs(differences).max(initial=0.0)
     return float(np.ldexp(0.5, np.frexp(largest)[1])) if largest > 0 else 1.0
 

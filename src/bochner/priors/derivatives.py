@@ -4,6 +4,9 @@ import numpy as np
 
 from .._loops.grams import ProductKernel
 
+# The ν whose Matérn kernels are an exponential times a polynomial, and its degree.
+MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
+
 
 def matern_profile(t, order):
     """Return e⁻ᵗ, e⁻ᵗ (1 + t) or e⁻ᵗ (1 + t + t²/3), for arrays and for tensors of ONNX graphs."""

@@ -8,8 +8,8 @@ from sklearn.base import clone
 from .._checks import MissingMethod, check_positive, missing_method
 from .._estimator import keyword_only_from
 from .._loops.grams import RadialKernel
-from .base import MATERN_ORDERS, USE_FEATURES, RadialPrior
-from .derivatives import matern_profile, radial_gradient, squared_distances
+from .base import USE_FEATURES, RadialPrior
+from .derivatives import MATERN_ORDERS, matern_profile, radial_gradient, squared_distances
 
 _LARGE_ORDER = 50
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_learner"]
-
 
 def check_learner(
     learner: Any, prior: Any = None, X: Any = None, y: Any = None, *, atol: float = 1e-8

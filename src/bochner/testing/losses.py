@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_loss"]
-
 
 def check_loss(loss: Any, targets: Any = None) -> None:
     """Check that a loss of your own can be used by the boosters and by convex solvers.
