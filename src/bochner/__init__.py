@@ -1,6 +1,4 @@
-"""bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is
-updating it.
-"""
+"""Kernels learned in the Fourier domain: a kernel is a measure, learning changes the measure."""
 
 from importlib import import_module
 from typing import Any

@@ -231,19 +231,17 @@ def test_control_c_leaves_a_resumable_state_and_exit_code_130(tmp_path):
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: the whole group
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "the same command goes on from here" in err
+    assert "the same command continues with the others" in err
     assert "Traceback" not in err
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
 def test_control_c_ends_a_fit_without_a_model_file(capsys, tmp_path, monkeypatch):
-    from bochner import tables
-
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    monkeypatch.setattr(tables, "fit_table", interrupted)
+    monkeypatch.setattr(cli, "fit_table", interrupted)
     code, _, err = run(
         capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops")
     )
@@ -364,7 +362,7 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
 
 
 def test_the_command_knows_every_metric():
-    """They are written out there, since the room of tables is not imported for a parser."""
+    """They are written out: the module of arguments is on a lower level than tables."""
     pytest.importorskip("pandas")
     from bochner.tables.evaluate.metrics import METRICS
 

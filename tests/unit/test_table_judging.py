@@ -219,7 +219,7 @@ def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
     last = fit_text(Facts.from_json(facts)).splitlines()[-1]
     assert last.startswith(f"All {N_RARE} rows in ")
     assert 1e7 < facts["cost"]["peak_bytes"] < 1e11
-    with pytest.raises(TableError, match="'maybe' is not one of two classes: 'no', 'yes'"):
+    with pytest.raises(TableError, match="two classes, got 'maybe'; the target has 'no', 'yes'"):
         fit_table(rare, "found", positive="maybe")
     with pytest.raises(TableError, match="the target is numbers"):
         fit_table(rare, "a", positive="yes")
@@ -323,7 +323,7 @@ def test_what_is_certified_is_said_for_each_split(rare):
     n_groups = group.facts_["split"]["n_groups"]
     assert 12 <= n_groups <= 18
     assert (
-        f"on average over groups drawn like the {n_groups} held-out ones of 'patient'"
+        f"the mean error over groups drawn like the {n_groups} held-out ones of 'patient'"
         in certificate_text(Facts.from_json(group.facts_))
     )
     assert "nothing is certified for single rows" in certificate_text(Facts.from_json(group.facts_))

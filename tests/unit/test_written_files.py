@@ -95,10 +95,11 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
 WRITING = """
 import sys, time
 from pathlib import Path
-from bochner import _files, cli
+from bochner import cli
+from bochner._terminal.files import written_whole
 
 def written_slowly(options):
-    with _files.written_whole(options.out) as beside:
+    with written_whole(options.out) as beside:
         beside.write_text("half")
         print("writing", flush=True)
         time.sleep(60)

@@ -201,14 +201,11 @@ def _confusion(found: ClassFacts) -> Markup:
 def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
     """Draw ROC and precision-recall curves (two classes), and calibration."""
     pictures, of_what = [], "of the most probable class"
-    unit: dict[str, Any] = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.0)}
     if found.positive is not None and found.roc and found.precision_recall:
-        positive, scores, errors = (
-            str(found.positive),
-            facts.ours.scores,
-            facts.ours.standard_errors,
-        )
+        positive = str(found.positive)
+        scores, errors = facts.ours.scores, facts.ours.standard_errors
         of_what = f"of {positive}"
+        unit: dict[str, Any] = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.0)}
         area = f"AUC {scores['auc']:.4f} ± {errors['auc']:.4f}"
         pictures.append(
             charts.curves(
