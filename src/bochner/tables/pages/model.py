@@ -191,9 +191,8 @@ def _confusion(found: ClassFacts) -> Markup:
     right, total = sum(row[k] for k, row in enumerate(counts)), sum(map(sum, counts))
     alt = f"Confusion matrix: {right} of {total} held-out rows on the diagonal"
     labels = {"title": "True and predicted class", "x_label": "predicted", "y_label": "true"}
-    picture = charts.heat_map(
-        counts, classes, classes, **labels, alt=alt, numbers=True, shade=shares
-    )
+    labels |= {"alt": alt}
+    picture = charts.heat_map(counts, classes, classes, **labels, numbers=True, shade=shares)
     caption = "Held-out rows. Blue: correct; red: wrong; stronger for larger shares of the class"
     return _figure(picture, caption)
 
@@ -205,38 +204,31 @@ def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
         positive = str(found.positive)
         scores, errors = facts.ours.scores, facts.ours.standard_errors
         of_what = f"of {positive}"
-        unit: dict[str, Any] = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.0)}
         area = f"AUC {scores['auc']:.4f} ± {errors['auc']:.4f}"
-        pictures.append(
-            charts.curves(
-                [found.roc],
-                title=f"ROC curve, {area}",
-                x_label=f"false positive rate of {positive}",
-                y_label=f"true positive rate of {positive}",
-                alt=f"ROC curve of {positive}, {area}",
-                guide=[(0.0, 0.0), (1.0, 1.0)],
-                **unit,
-            )
-        )
+        roc: dict[str, Any] = {
+            "title": f"ROC curve, {area}",
+            "x_label": f"false positive rate of {positive}",
+            "y_label": f"true positive rate of {positive}",
+            "alt": f"ROC curve of {positive}, {area}",
+            "guide": [(0.0, 0.0), (1.0, 1.0)],
+        }
         name = "average-precision"
         mean = f"average precision {scores[name]:.3f} ± {errors[name]:.3f}"
         base = sum(found.confusion[found.classes.index(found.positive)]) / facts.n_test
-        pictures.append(
-            charts.curves(
-                [found.precision_recall],
-                title=mean,
-                x_label=f"recall of {positive}",
-                y_label=f"precision of {positive}",
-                alt=f"Precision against recall of {positive}, {mean}",
-                guide=[(0.0, base), (1.0, base)],
-                **unit,
-            )
-        )
-    shares = [
-        f"{given:.2f} predicted, {share:.2f} observed" for given, share, *_ in found.calibration
-    ]
-    alt = f"Calibration {of_what}: {', '.join(shares)}"
-    pictures.append(charts.calibration(found.calibration, title=f"Calibration {of_what}", alt=alt))
+        precision: dict[str, Any] = {
+            "title": mean,
+            "x_label": f"recall of {positive}",
+            "y_label": f"precision of {positive}",
+            "alt": f"Precision against recall of {positive}, {mean}",
+            "guide": [(0.0, base), (1.0, base)],
+        }
+        pictures = [
+            charts.curves([points], x_range=(0.0, 1.0), y_range=(0.0, 1.0), **words)
+            for points, words in ((found.roc, roc), (found.precision_recall, precision))
+        ]
+    title, bins = f"Calibration {of_what}", found.calibration
+    alt = ", ".join(f"{given:.2f} predicted, {share:.2f} observed" for given, share, *_ in bins)
+    pictures.append(charts.calibration(bins, title=title, alt=f"{title}: {alt}"))
     caption = (
         "Held-out rows. Dashed: random guessing; for calibration, observed frequency equal to "
         "predicted probability. Bars: two standard errors"
@@ -249,9 +241,8 @@ def _value_figures(target: str, found: ValueFacts) -> Markup:
     points, ends = found.points, found.intervals
     names = {"x_label": f"true {target}", "y_label": f"predicted {target}"}
     alt = f"Predicted against true {target} for {len(points)} held-out rows"
-    errors = charts.residuals(
-        points, x_label=f"predicted {target}", alt=f"Errors against predicted {target}"
-    )
+    label = names["y_label"]
+    errors = charts.residuals(points, x_label=label, alt=f"Errors against {label}")
     caption = "Held-out rows; on the dashed lines prediction and true value agree"
     parts = [_charts([charts.scatter(points, **names, alt=alt), errors], caption)]
     if ends.rows:
