@@ -114,5 +114,5 @@ def test_commands_on_a_page_exist(page):
 def test_mistakes_in_commands_are_seen(line, tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text(f"```\n{line}\n```\n")
-    with pytest.raises((AssertionError, cli._UsageError)):
+    with pytest.raises((AssertionError, cli.UsageError)):
         test_commands_on_a_page_exist(page)

@@ -20,7 +20,7 @@ BANNED = {
     r"at the door": "validation, or input",
     r"at hand": "available, or in memory",
     r"elsewhere": "name the place: Dask, a file, memory",
-    r"rivals?": "baseline",
+    r"(?<!--no-)rivals?": "baseline",  # but the option --no-rivals
     r"twins?": "version",
     r"crews?|hired|obituar(y|ies)": "worker",
     r"is struck": "raises, or is interrupted",

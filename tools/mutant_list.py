@@ -184,8 +184,7 @@ MUTANTS: list[Mutant] = [
     *_group(
         "tables/evaluate/evaluation.py",
         f"{PINNED} unit/test_tables.py",
-        {"certificate-interval": ("int(binom.ppf(1 - delta, n, coverage)) + 1", "int(binom.ppf(1 - "
-                                                                                "delta, n, coverage))")},
+        {"certificate-interval": ("int(binom.ppf(1 - _DELTA, n, _COVERAGE)) + 1", "int(binom.ppf(1 - _DELTA, n, _COVERAGE))")},
     ),
     # --- alignment and its learners ---------------------------------------------------------------
     *_group(

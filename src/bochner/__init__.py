@@ -1,6 +1,4 @@
-"""bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is
-updating it.
-"""
+"""Kernels learned in the Fourier domain: a kernel is a measure, learning changes the measure."""
 
 from importlib import import_module
 from typing import Any
@@ -70,35 +68,30 @@ __all__ = [
 # Subpackages that are imported when they are used.
 _OPTIONAL = ("export", "plots", "testing")
 # Names that were at the top level in 0.2.0, by the subpackage that they belong to.
-_HOMES = {
-    name: home
-    for home, names in {
-        "boosting": "EarlyStopping JointEpochs WaveSearch",
-        "expansions": "Expansion KernelExpansion",
-        "learners": (
-            "AlignmentLearner AlignmentReport AscentPeaks CandidatePeaks Evidence HarmonicChain "
-            "HarmonicPeaks "
-            "JointDescent LangevinPeaks Learned LearnedPrior Learner MarginGame OptimalAlignment "
-            "PacBayes "
-            "PacBayesLangevin QuasiNewtonPeaks TargetSimilarity alignment_losses "
-            "alignment_losses_and_gradient "
-            "divergence_ball_weights game_equilibrium gibbs_weights project_dual"
-        ),
-        "measures": "FourierMeasure HarmonicMeasure arc_cosine_kernel concatenate "
-        "spherical_harmonics",
-        "operators": (
-            "CurlFree CustomKernel Decomposable DivergenceFree Helmholtz OperatorMeasure "
-            "graph_output_matrix simplex_code"
-        ),
-        "priors": (
-            "Anova Cauchy Gaussian Laplace Matern ProductPrior RadialPrior RationalQuadratic Sinc "
-            "SpectralMixture "
-            "SpectralPrior"
-        ),
-        "solvers": "Cholesky ConjugateGradient Eigen LBFGS StochasticGradient",
-    }.items()
-    for name in names.split()
+_NAMES_OF = {
+    "boosting": "EarlyStopping JointEpochs WaveSearch",
+    "expansions": "Expansion KernelExpansion",
+    "learners": """
+        AlignmentLearner AlignmentReport AscentPeaks CandidatePeaks Evidence HarmonicChain
+        HarmonicPeaks JointDescent LangevinPeaks Learned LearnedPrior Learner MarginGame
+        OptimalAlignment PacBayes PacBayesLangevin QuasiNewtonPeaks TargetSimilarity
+        alignment_losses alignment_losses_and_gradient divergence_ball_weights game_equilibrium
+        gibbs_weights project_dual
+    """,
+    "measures": """
+        FourierMeasure HarmonicMeasure arc_cosine_kernel concatenate spherical_harmonics
+    """,
+    "operators": """
+        CurlFree CustomKernel Decomposable DivergenceFree Helmholtz OperatorMeasure
+        graph_output_matrix simplex_code
+    """,
+    "priors": """
+        Anova Cauchy Gaussian Laplace Matern ProductPrior RadialPrior RationalQuadratic Sinc
+        SpectralMixture SpectralPrior
+    """,
+    "solvers": "Cholesky ConjugateGradient Eigen LBFGS StochasticGradient",
 }
+_HOMES = {name: home for home, names in _NAMES_OF.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

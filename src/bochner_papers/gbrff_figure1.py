@@ -1,12 +1,13 @@
 """One landmark per round on two moons: loss and boundary (Gautheron et al. 2020, Figure 1)."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.datasets import make_moons
 
 from bochner.boosting import GBRFF1Classifier
 from bochner.expansions.waves import Expansion
-from bochner.plots._canvas import blank
-from bochner.plots.boosting import plot_boundary, plot_landmark_loss
+from bochner.plots._canvas import BLUE, ORANGE, blank, class_colors, plane_grid
 from bochner.priors import Gaussian
 
 from .runner.results import Case, Figure, Results, every, judged
@@ -98,9 +99,45 @@ def figure(results: Results) -> Figure:
             after.expansion.frequencies[t - 1],
             np.array(result["landmarks"][t - 1]),
         )
-        plot_landmark_loss(frequencies, X, signal, landmark, ax=top)
+        plot_landmark_loss(top, frequencies, X, signal, landmark)
         top.set_title(f"Loss before round {t}")
-        plot_boundary(after, X, y, ax=bottom)
+        plot_boundary(bottom, after, X, y)
         bottom.set_title(f"{t} round{'s' * (t > 1)}: {100 * result['accuracies'][t - 1]:.0f} %")
     axes[1, 0].legend(title="class", loc="lower left", fontsize=8)
     return chart
+
+
+def plot_landmark_loss(ax: Any, frequencies: Any, X: Any, signal: Any, landmark: Any) -> None:
+    """Plot the mean exp(−ỹ m(x)) over landmarks x of the plane (Eq. 9)."""
+    columns, rows, points = plane_grid(X, 120, 0.08 * np.ptp(X, axis=0))
+    losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
+    mesh = ax.pcolormesh(columns, rows, losses, cmap="Greys", rasterized=True)
+    ax.figure.colorbar(mesh, ax=ax, label="loss of a landmark here", shrink=0.85)
+    colors = np.where(signal > 0, ORANGE, BLUE)
+    ax.scatter(X[:, 0], X[:, 1], s=14, c=colors, edgecolors="white", linewidths=0.4)
+    ax.scatter(*landmark, s=130, c="k", marker="x", linewidths=4)
+    ax.scatter(*landmark, s=110, c="w", marker="x", linewidths=2)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=columns[[0, -1]], ylim=rows[[0, -1]])
+
+
+def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.ndarray:
+    """Return mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
+    frequencies = np.atleast_2d(frequencies)
+    of_points, of_rows = points @ frequencies.T, X @ frequencies.T
+    products = np.cos(of_points) @ np.cos(of_rows).T + np.sin(of_points) @ np.sin(of_rows).T
+    return np.exp(-products / len(frequencies) * signal).mean(axis=1)
+
+
+def plot_boundary(ax: Any, model: Any, X: Any, y: Any) -> None:
+    """Plot the score of a two-class model over the plane, its boundary, and the data."""
+    columns, rows, points = plane_grid(X, 200, 0.08 * np.ptp(X, axis=0))
+    scores = model.decision_function(points).reshape(len(rows), len(columns))
+    limit = np.quantile(np.abs(scores), 0.95) + 1e-12
+    colors = {"cmap": class_colors(), "vmin": -limit, "vmax": limit, "alpha": 0.45}
+    ax.pcolormesh(columns, rows, scores, rasterized=True, **colors)
+    if scores.min() < 0 < scores.max():
+        ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
+    for label, color, marker in zip(np.unique(y), (BLUE, ORANGE), "os"):
+        style = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
+        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **style)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=columns[[0, -1]], ylim=rows[[0, -1]])

@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import make_moons
 
 from bochner import EarlyStopping, FourierBoostingClassifier, GBRFF1Classifier
-from bochner.plots.boosting import landmark_losses, plot_boundary, plot_landmark_loss, plot_rounds
+from bochner.plots import plot_rounds
+from bochner_papers.gbrff_figure1 import landmark_losses, plot_boundary, plot_landmark_loss
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -31,11 +32,12 @@ def test_rounds_show_loss_and_accuracy(moons):
     assert len(only.lines) == 1
 
 
-def test_boundary_shows_data_and_landmarks(moons):
+def test_boundary_shows_scores_and_data(moons):
     X, y = moons
     model = GBRFF1Classifier(n_rounds=5, n_components=2, random_state=0).fit(X, y)
-    ax = plot_boundary(model, X, y, landmarks=model.landmarks_, n_steps=30)
-    assert len(ax.collections) >= 4
+    ax = plt.subplots()[1]
+    plot_boundary(ax, model, X, y)
+    assert len(ax.collections) == 4
 
 
 def test_landmark_losses_are_equation_9(moons):
@@ -47,4 +49,6 @@ def test_landmark_losses_are_equation_9(moons):
         [np.exp(-s * np.mean(np.cos(frequencies @ (point - x)))) for s, x in zip(signal, X)]
     )
     assert landmark_losses(frequencies, X, signal, point[None])[0] == pytest.approx(slow)
-    plot_landmark_loss(frequencies, X, signal, point, n_steps=20)
+    ax = plt.subplots()[1]
+    plot_landmark_loss(ax, frequencies, X, signal, point)
+    assert len(ax.collections) == 4

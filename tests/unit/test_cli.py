@@ -22,17 +22,18 @@ def quick_fits():
 
 
 def run(capsys, *arguments):
-    code = cli.main(list(arguments))
+    code = cli.main(list(map(str, arguments)))
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
 
+def fit_b(capsys, folder, out="m.skops"):
+    """Fit the column b of t.csv."""
+    return run(capsys, "fit", folder / "t.csv", "--target", "b", "--out", folder / out)
+
+
 def process(*arguments, **options):
-    environment = (
-        os.environ
-        | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        | options.pop("env", {})
-    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(
         [sys.executable, "-m", "bochner", *arguments],
         env=environment,
@@ -94,15 +95,7 @@ def test_an_error_that_nobody_foresaw_says_its_kind(capsys, monkeypatch):
 
 def test_a_folder_that_is_not_there_is_named_before_any_work(capsys, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    code, _, err = run(
-        capsys,
-        "fit",
-        str(tmp_path / "t.csv"),
-        "--target",
-        "b",
-        "--out",
-        str(tmp_path / "no" / "m.skops"),
-    )
+    code, _, err = fit_b(capsys, tmp_path, out="no/m.skops")
     assert code == 2
     assert "There is no folder for the model file" in err
 
@@ -152,9 +145,7 @@ def test_the_list_tells_claims_data_and_cases(capsys, monkeypatch):
 def test_tables_that_cannot_be_fitted_end_with_code_2(capsys, tmp_path, content, message):
     pytest.importorskip("pandas")
     (tmp_path / "t.csv").write_bytes(content)
-    code, _, err = run(
-        capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops")
-    )
+    code, _, err = fit_b(capsys, tmp_path)
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
@@ -192,9 +183,8 @@ def test_missing_data_is_said_in_the_list():
 @pytest.mark.usefixtures("workers_in_process")
 def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
     out = tmp_path / "out"
-    code, text, _ = run(
-        capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--jobs", "1"
-    )
+    command = ("reproduce", "rff_sampling", "--scale", "smoke", "--out", out)
+    code, text, _ = run(capsys, *command, "--jobs", "1")
     assert code == 0
     assert "Verdict: " in text
     names = {path.name for path in out.iterdir()}
@@ -202,10 +192,7 @@ def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
         "index.html"
     } <= names
     assert (out / "rff_sampling.smoke.csv").read_text().count("\n") == 19
-    code, text, _ = run(
-        capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--json"
-    )
-    (summary,) = json.loads(text)
+    (summary,) = json.loads(run(capsys, *command, "--json")[1])
     assert summary["n_finished"] == 18
     assert summary["environment"]["numpy"]
     lines = (out / "rff_sampling.smoke.jsonl").read_text().splitlines()
@@ -231,22 +218,18 @@ def test_control_c_leaves_a_resumable_state_and_exit_code_130(tmp_path):
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: the whole group
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "the same command goes on from here" in err
+    assert "the same command continues with the others" in err
     assert "Traceback" not in err
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
 def test_control_c_ends_a_fit_without_a_model_file(capsys, tmp_path, monkeypatch):
-    from bochner import tables
-
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    monkeypatch.setattr(tables, "fit_table", interrupted)
-    code, _, err = run(
-        capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops")
-    )
+    monkeypatch.setattr(cli, "fit_table", interrupted)
+    code, _, err = fit_b(capsys, tmp_path)
     assert (code, err) == (130, "Interrupted.\n")
     assert not (tmp_path / "m.skops").exists()
 
@@ -283,13 +266,8 @@ def test_fit_predict_and_report_from_files(capsys, tmp_path, monkeypatch):
     assert len(lines) == 151
     run(capsys, "predict", "iris.skops", "iris.csv", "--out", "p.csv")
     assert (pandas.read_csv("p.csv")["predicted target"] == frame["target"]).mean() > 0.9
-    assert set(
-        json.loads(run(capsys, "predict", "iris.skops", "iris.csv", "--json")[1])["predictions"]
-    ) == {
-        "A",
-        "B",
-        "C",
-    }
+    text = run(capsys, "predict", "iris.skops", "iris.csv", "--json")[1]
+    assert set(json.loads(text)["predictions"]) == {"A", "B", "C"}
     assert run(capsys, "predict", "iris.skops", "iris.csv", "--proba", "--json")[0] == 0
     code, out, _ = run(capsys, "report", "iris.skops")
     assert (code, out) == (0, "Page: iris.html\n")
@@ -329,16 +307,8 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
         for k in range(120)
     ]
     (tmp_path / "t.csv").write_text("a,b,person,found\n" + "".join(lines))
-    options = [
-        "--metric",
-        "average-precision",
-        "--threshold",
-        "cost:1,5",
-        "--split",
-        "group:person",
-        "--refit",
-    ]
-    code, out, _ = run(capsys, "fit", "t.csv", "--target", "found", *options)
+    options = "--metric average-precision --threshold cost:1,5 --split group:person --refit"
+    code, out, _ = run(capsys, "fit", "t.csv", "--target", "found", *options.split())
     assert code == 0
     for words in (
         "worse in average precision",
@@ -364,15 +334,13 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
 
 
 def test_the_command_knows_every_metric():
-    """They are written out there, since the room of tables is not imported for a parser."""
+    """They are written out: the module of arguments is on a lower level than tables."""
     pytest.importorskip("pandas")
     from bochner.tables.evaluate.metrics import METRICS
 
     for name in METRICS:
-        assert (
-            cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name]).metric
-            == name
-        )
+        options = cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name])
+        assert options.metric == name
 
 
 def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
@@ -383,19 +351,8 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
         f"{k % 7},{k % 3},{20200101 + k % 28},{k % 5},k{k},{k / 2 + 0.25}\n" for k in range(60)
     ]
     (tmp_path / "t.csv").write_text('zip,"a,b",day,age,key,y\n' + "".join(lines))
-    options = [
-        "--categorical",
-        "zip",
-        "--drop",
-        "a,b",
-        "--date=day",
-        "--numeric",
-        "age",
-        "--id",
-        "key",
-        "--json",
-    ]
-    code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", *options)
+    options = "--categorical zip --drop a,b --date=day --numeric age --id key --json"
+    code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", *options.split())
     columns = json.loads(out)["columns"]
     assert code == 0
     assert {name: role for name, (role, _) in columns.items()} == {
@@ -414,14 +371,8 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
         in out
     )
     for said, message in (
-        (
-            ["--drop", "zap"],
-            "The table has no column 'zap' to drop; did you mean 'zip'?",
-        ),
-        (
-            ["--drop", "zip", "--id", "zip"],
-            "Column 'zip' has two roles, drop and identifier",
-        ),
+        (["--drop", "zap"], "The table has no column 'zap' to drop; did you mean 'zip'?"),
+        (["--drop", "zip", "--id", "zip"], "Column 'zip' has two roles, drop and identifier"),
         (["--drop", "y"], "Column 'y' is the target"),
     ):
         code, _, err = run(capsys, "fit", "t.csv", "--target", "y", *said)
@@ -455,17 +406,7 @@ def test_an_experiment_of_ones_own_is_a_file(workers, capsys, tmp_path, request)
     own, out = tmp_path / "own.py", tmp_path / "out"
     own.write_text(OWN)
     (tmp_path / "beside.py").write_text('CLAIM = "Squares are squares."')
-    command = (
-        "reproduce",
-        str(own),
-        "--scale",
-        "smoke",
-        "--out",
-        str(out),
-        "--jobs",
-        "2",
-        "--json",
-    )
+    command = ("reproduce", own, "--scale", "smoke", "--out", out, "--jobs", "2", "--json")
     code, text, _ = run(capsys, *command)
     assert code == 0
     assert json.loads(text)[0]["verdict"] == "holds"

@@ -88,7 +88,7 @@ def test_figures_have_words(pages):
 
 def test_large_clouds_become_images(tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
-    from bochner.tables.pages.drawing import matplotlib_svg
+    from bochner_papers.runner.pages import matplotlib_svg
 
     sizes = {}
     for count in (100, 20_000):

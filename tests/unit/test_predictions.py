@@ -41,16 +41,9 @@ def folder(tmp_path_factory):
     iris["color"] = np.tile(["red", "blue"], 75)
     iris.to_csv(folder / "classes.csv", index=False)
     for name, options in (("values", ["--id", "number", "--drop", "shop, town"]), ("classes", [])):
-        arguments = [
-            str(folder / f"{name}.csv"),
-            "--target",
-            "target",
-            "--out",
-            str(folder / f"{name}.skops"),
-            *options,
-        ]
+        table, model = str(folder / f"{name}.csv"), str(folder / f"{name}.skops")
         with quick_models():
-            assert cli.main(["fit", *arguments]) == 0
+            assert cli.main(["fit", table, "--target", "target", "--out", model, *options]) == 0
     return folder
 
 
@@ -66,38 +59,26 @@ def classes(folder):
 
 def test_intervals_and_kept_columns(capsys, values, tmp_path):
     out = tmp_path / "p.csv"
-    code, text, _ = run(
-        capsys, "predict", *values, "--interval", 0.8, "--keep", "shop, town", "--out", out
-    )
+    options = ("--interval", 0.8, "--keep", "shop, town", "--out", out)
+    code, text, _ = run(capsys, "predict", *values, *options)
     assert (code, text) == (0, "")
     frame = pandas.read_csv(out, dtype={"number": str})
     # What was said to be an identifier comes along, with its zeros.
-    assert list(frame.columns) == [
-        "number",
-        "shop, town",
-        "predicted target",
-        "lower 80 %",
-        "upper 80 %",
-    ]
+    ends = ["lower 80 %", "upper 80 %"]
+    assert list(frame.columns) == ["number", "shop, town", "predicted target", *ends]
     assert frame["number"].tolist()[:2] == ["00000", "00001"]
     model = bochner.load(values[0])
     read = model["columns"].transform(bochner.load_table(values[1]))
     np.testing.assert_allclose(frame["predicted target"], model["model"].predict(read))
-    np.testing.assert_allclose(
-        frame[["lower 80 %", "upper 80 %"]], model["model"].predict_interval(read, 0.8)
-    )
+    np.testing.assert_allclose(frame[ends], model["model"].predict_interval(read, 0.8))
     truth = load_diabetes().target[:200]
-    assert np.mean((truth >= frame["lower 80 %"]) & (truth <= frame["upper 80 %"])) > 0.7
+    assert np.mean((truth >= frame[ends[0]]) & (truth <= frame[ends[1]])) > 0.7
 
 
 def test_parquet_by_its_ending_and_json(capsys, classes, tmp_path):
     out = tmp_path / "p.parquet"
-    assert (
-        run(
-            capsys, "predict", *classes, "--proba", "--keep", "color,petal width (cm)", "--out", out
-        )[0]
-        == 0
-    )
+    options = ("--proba", "--keep", "color,petal width (cm)", "--out", out)
+    assert run(capsys, "predict", *classes, *options)[0] == 0
     frame = pandas.read_parquet(out)
     assert list(frame.columns[:3]) == ["color", "petal width (cm)", "predicted target"]
     np.testing.assert_allclose(frame.filter(like="probability").sum(axis=1), 1)
@@ -155,10 +136,8 @@ def test_dates_in_another_format_are_read_and_others_refused(capsys, tmp_path):
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "t.skops"
-    assert (
-        run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--no-rivals", "--out", model)[0]
-        == 0
-    )
+    options = ("--target", "y", "--no-rivals", "--out", model)
+    assert run(capsys, "fit", tmp_path / "t.csv", *options)[0] == 0
     expected = run(capsys, "predict", model, tmp_path / "t.csv")[1]
     frame.assign(day=times.strftime("%Y-%m-%d")).to_csv(tmp_path / "iso.csv", index=False)
     code, out, err = run(capsys, "predict", model, tmp_path / "iso.csv")
@@ -200,20 +179,12 @@ def test_a_new_file_may_be_written_otherwise(capsys, values, tmp_path):
         (
             "classes",
             ["--interval", "0.9"],
-            "--interval is for regression; this model predicts classes",
+            "--interval is for regression; this model predicts class",
         ),
         ("values", ["--interval", "90"], "--interval must be between 0 and 1, e.g. 0.9; got 90"),
         ("values", ["--proba"], "--proba is for classification"),
-        (
-            "values",
-            ["--keep", "nummber"],
-            "The table has no column 'nummber' to keep; did you mean 'number'?",
-        ),
-        (
-            "values",
-            ["--out", "p.xlsx"],
-            "--out must end in .csv, .parquet or .pq, got p.xlsx",
-        ),
+        ("values", ["--keep", "nummber"], "no column 'nummber' to keep; did you mean 'number'?"),
+        ("values", ["--out", "p.xlsx"], "--out must end in .csv, .parquet or .pq, got p.xlsx"),
         ("values", ["--out", "no/p.csv"], "There is no folder for the predictions: no/p.csv"),
         (
             "values",
@@ -228,9 +199,8 @@ def test_requests_that_make_no_sense(
     capsys, folder, tmp_path, monkeypatch, which, options, message
 ):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(
-        capsys, "predict", folder / f"{which}.skops", folder / f"{which}.csv", *options
-    )
+    files = folder / f"{which}.skops", folder / f"{which}.csv"
+    code, out, err = run(capsys, "predict", *files, *options)
     said = json.loads(out)["error"] if "--json" in options else err
     assert code == 2
     assert message in said

@@ -295,21 +295,9 @@ def test_catboost_is_given_texts_and_the_names_of_categories(monkeypatch):
     from sklearn.dummy import DummyClassifier
 
     class Recorder(DummyClassifier):
-        def __init__(
-            self,
-            cat_features=None,
-            random_seed=0,
-            thread_count=1,
-            verbose=0,
-            allow_writing_files=False,
-        ):
+        def __init__(self, cat_features=None, **options):
             super().__init__()
-            self.cat_features, self.random_seed, self.thread_count = (
-                cat_features,
-                random_seed,
-                thread_count,
-            )
-            self.verbose, self.allow_writing_files = verbose, allow_writing_files
+            self.cat_features = cat_features
 
         def fit(self, X, y):
             self.X = X

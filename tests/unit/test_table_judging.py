@@ -11,7 +11,8 @@ from table_samples import quick_models
 from bochner import fit_table, load, save
 from bochner.tables import ColumnReader, TableError
 from bochner.tables.evaluate import baselines as baselines_module
-from bochner.tables.evaluate.evaluation import evaluate
+from bochner.tables.evaluate.copies import Observations
+from bochner.tables.evaluate.evaluation import certificate, evaluate
 from bochner.tables.evaluate.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error
 from bochner.tables.evaluate.splitting import SplitSpec, split_rows
 from bochner.tables.evaluate.target import counted_labels
@@ -23,6 +24,12 @@ from bochner.tables.evaluate.thresholds import (
 from bochner.tables.facts import Facts
 from bochner.tables.provenance import fingerprint
 from bochner.tables.text import certificate_text, fit_text, refit_text
+
+
+def split(spec, frame, y, classify):
+    """Split rows that are all different."""
+    return split_rows(spec, frame, y, classify, 0, ".", Observations(np.arange(len(y))))
+
 
 # Each metric as scikit-learn has it, of rows with weights.
 OF_SKLEARN = {
@@ -126,14 +133,8 @@ def test_the_limit_of_whole_groups_holds_for_the_mean_over_groups(seed):
             Predicted(wrong.astype(int), np.full((600, 2), 0.5)),
         )
         with np.errstate(all="ignore"):
-            held += _certified(truth, predicted) >= 0.2
+            held += certificate(predicted, truth).certified >= 0.2
     assert held / n_trials > 0.95 - 5 * np.sqrt(0.05 * 0.95 / n_trials)
-
-
-def _certified(truth, predicted):
-    from bochner.tables.evaluate.evaluation import certificate
-
-    return certificate(predicted, truth).certified
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
     last = fit_text(Facts.from_json(facts)).splitlines()[-1]
     assert last.startswith(f"All {N_RARE} rows in ")
     assert 1e7 < facts["cost"]["peak_bytes"] < 1e11
-    with pytest.raises(TableError, match="'maybe' is not one of two classes: 'no', 'yes'"):
+    with pytest.raises(TableError, match="two classes, got 'maybe'; the target has 'no', 'yes'"):
         fit_table(rare, "found", positive="maybe")
     with pytest.raises(TableError, match="the target is numbers"):
         fit_table(rare, "a", positive="yes")
@@ -255,9 +256,9 @@ def test_labels_are_counted_as_by_sorting_them():
 @pytest.mark.long
 def test_a_threshold_is_not_chosen_on_held_out_rows(rare):
     """Other labels of held-out rows leave it where it is."""
-    split = split_rows(SplitSpec("time", "day"), rare, rare["found"].to_numpy(), True, 0, ".")
+    parts = split(SplitSpec("time", "day"), rare, rare["found"].to_numpy(), True)
     changed = rare.copy()
-    changed.loc[split.test[::3], "found"] = "yes"
+    changed.loc[parts.test[::3], "found"] = "yes"
     found = [
         fit_table(
             f, "found", threshold="cost:1,9", split="time:day", roles={"patient": "drop"}
@@ -295,22 +296,19 @@ def test_requests_that_do_not_fit_the_target(rare):
 
 def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
     y = rare["found"].to_numpy()
-    split = split_rows(
-        SplitSpec("time", "day"), rare.sample(frac=1, random_state=0), y, True, 0, "."
-    )
-    days = pandas.to_datetime(
-        rare.sample(frac=1, random_state=0)["day"], format="%d.%m.%Y"
-    ).to_numpy()
-    assert days[split.train].max() < days[split.test].min()
-    assert 0.2 < len(split.test) / len(y) < 0.3
+    shuffled = rare.sample(frac=1, random_state=0)
+    parts = split(SplitSpec("time", "day"), shuffled, y, True)
+    days = pandas.to_datetime(shuffled["day"], format="%d.%m.%Y").to_numpy()
+    assert days[parts.train].max() < days[parts.test].min()
+    assert 0.2 < len(parts.test) / len(y) < 0.3
     with_hole = rare.assign(day=rare["day"].where(np.arange(N_RARE) > 200))
-    hole = split_rows(SplitSpec("time", "day"), with_hole, y, True, 0, ".")
+    hole = split(SplitSpec("time", "day"), with_hole, y, True)
     assert hole.notes == ["201 rows without a value of 'day' are not held out."]
     for classify, target in ((True, y), (False, rare["a"].to_numpy())):
-        split = split_rows(SplitSpec("group", "patient"), rare, target, classify, 0, ".")
+        parts = split(SplitSpec("group", "patient"), rare, target, classify)
         patients = rare["patient"].to_numpy()
-        assert not set(patients[split.train]) & set(patients[split.test])
-        assert 0.15 < len(split.test) / len(y) < 0.35
+        assert not set(patients[parts.train]) & set(patients[parts.test])
+        assert 0.15 < len(parts.test) / len(y) < 0.35
 
 
 @pytest.mark.long
@@ -323,7 +321,7 @@ def test_what_is_certified_is_said_for_each_split(rare):
     n_groups = group.facts_["split"]["n_groups"]
     assert 12 <= n_groups <= 18
     assert (
-        f"on average over groups drawn like the {n_groups} held-out ones of 'patient'"
+        f"the mean error over groups drawn like the {n_groups} held-out ones of 'patient'"
         in certificate_text(Facts.from_json(group.facts_))
     )
     assert "nothing is certified for single rows" in certificate_text(Facts.from_json(group.facts_))

@@ -1,4 +1,4 @@
-"""Plots of boosting: loss and accuracy per round, decision boundaries, landmark loss."""
+"""Plots of boosting: loss and accuracy per round."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from sklearn.base import is_classifier
 
 from ..boosting.booster import FourierBooster
 from ..boosting.gbrff_base import GBRFFBase
-from ._canvas import BLUE, ORANGE, blank, class_colors, given_or_new, plane_grid
-from ._finding import last_step, prepared, two_class_scores
+from ._canvas import BLUE, ORANGE, blank, last_step, prepared
 
 
 def plot_rounds(
@@ -80,88 +79,10 @@ def plot_rounds(
             if points is not None:
                 stages = model.staged_predict(prepared(whole, points))
                 accuracy = [np.mean(stage == labels) for stage in stages]
-                rest[0].plot(
-                    np.arange(1, len(accuracy) + 1),
-                    accuracy,
-                    color=color,
-                    linestyle=line,
-                    label=label,
-                )
+                style = {"color": color, "linestyle": line, "label": label}
+                rest[0].plot(np.arange(1, len(accuracy) + 1), accuracy, **style)
         rest[0].set(xlabel="round", ylabel="accuracy", title="Accuracy")
         rest[0].legend(loc="lower right")
     for axis in np.atleast_1d(axes):
         axis.xaxis.get_major_locator().set_params(integer=True)
     return axes
-
-
-def plot_boundary(
-    model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200
-) -> Any:
-    """Plot the decision boundary of a two-class model in the plane; return the axes.
-
-    Data and, if given, landmarks are drawn too.
-    """
-    ax = given_or_new(ax, size=(4.5, 4))
-    # Landmarks may lie far from the data (the loss is periodic), outside of the axes.
-    margin = (0.08 if landmarks is None else 0.4) * np.ptp(X, axis=0)
-    columns, rows, points = plane_grid(X, n_steps, margin)
-    scores = two_class_scores(model, points, "plot_boundary").reshape(len(rows), len(columns))
-    limit = np.quantile(np.abs(scores), 0.95) + 1e-12
-    ax.pcolormesh(
-        columns,
-        rows,
-        scores,
-        cmap=class_colors(),
-        vmin=-limit,
-        vmax=limit,
-        alpha=0.45,
-        rasterized=True,
-    )
-    if scores.min() < 0 < scores.max():
-        ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
-    for label, color, marker in zip(np.unique(y), (BLUE, ORANGE), "os"):
-        style = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
-        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **style)
-    if landmarks is not None:
-        ax.scatter(
-            landmarks[:, 0],
-            landmarks[:, 1],
-            s=70,
-            c="k",
-            marker="x",
-            linewidths=2,
-            label="landmark",
-        )
-    ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(columns[0], columns[-1]), ylim=(rows[0], rows[-1]))
-    return ax
-
-
-def plot_landmark_loss(
-    frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
-) -> Any:
-    """Plot the mean exp(−ỹ m(x)) over landmarks x of the plane; return the axes.
-
-    This is Eq. 9 of Gautheron et al. 2020.
-    """
-    ax = given_or_new(ax, size=(4.5, 4))
-    columns, rows, points = plane_grid(X, n_steps, 0.08 * np.ptp(X, axis=0))
-    losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
-    mesh = ax.pcolormesh(columns, rows, losses, cmap="Greys", rasterized=True)
-    ax.figure.colorbar(mesh, ax=ax, label="loss of a landmark here", shrink=0.85)
-    colors = np.where(np.asarray(signal) > 0, ORANGE, BLUE)
-    ax.scatter(X[:, 0], X[:, 1], s=14, c=colors, edgecolors="white", linewidths=0.4)
-    if landmark is not None:
-        ax.scatter(*np.ravel(landmark), s=130, c="k", marker="x", linewidths=4)
-        ax.scatter(*np.ravel(landmark), s=110, c="w", marker="x", linewidths=2)
-    ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(columns[0], columns[-1]), ylim=(rows[0], rows[-1]))
-    return ax
-
-
-def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.ndarray:
-    """Return mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
-    frequencies = np.atleast_2d(frequencies)
-    here, there = points @ frequencies.T, X @ frequencies.T
-    similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(
-        frequencies
-    )
-    return np.exp(-similarity * np.asarray(signal)).mean(axis=1)

@@ -6,8 +6,7 @@ import numpy as np
 
 from ..data.columns import is_frame
 from ..tabular import SpectralClassifier, SpectralRegressor
-from ._canvas import panels
-from ._finding import last_step, prepared
+from ._canvas import last_step, panels, prepared
 
 
 def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
@@ -56,22 +55,19 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
 def _column(X, name, model):
     """Return the column of this name of a frame, or of this number of an array."""
     if is_frame(X):
-        position = [str(column) for column in X.columns].index(name)
-        return np.asarray(X[X.columns[position]])
+        return np.asarray(X[next(column for column in X.columns if str(column) == name)])
     return np.asarray(X)[:, list(model.inputs_.names_).index(name)]
 
 
 def _draw_curve(axis, values, effect):
-    known = np.isfinite(values)
-    places, first = np.unique(values[known], return_index=True)
-    axis.plot(places, effect[known][first], color="tab:blue", linewidth=1.5)
-    rug = {
-        "transform": axis.get_xaxis_transform(),
-        "color": "tab:gray",
-        "alpha": 0.4,
-        "markersize": 5,
-    }
-    axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # values of the rows
+    finite = np.isfinite(values)
+    values, effect = values[finite], effect[finite]
+    places, first = np.unique(values, return_index=True)
+    axis.plot(places, effect[first], color="tab:blue", linewidth=1.5)
+    # Values of the rows, as marks at the bottom.
+    marks = {"color": "tab:gray", "alpha": 0.4, "markersize": 5}
+    heights = np.full(len(values), 0.03)
+    axis.plot(values, heights, "|", transform=axis.get_xaxis_transform(), **marks)
 
 
 def _draw_bars(axis, values, effect):

@@ -7,8 +7,7 @@ import numpy as np
 
 from .._checks import check_choice, check_count
 from ..models.ridge import OperatorKernelRidge, OperatorRidge
-from ._canvas import blank
-from ._finding import last_step, like_given
+from ._canvas import blank, last_step, like_given
 
 
 @dataclass
@@ -67,11 +66,8 @@ class VectorFieldDisplay:
         """
         name = "VectorFieldDisplay.from_estimator"
         part = last_step(estimator, name, OperatorRidge, OperatorKernelRidge)
-        check_choice(
-            background or "none",
-            "background",
-            ("divergence", "curl", "speed", "scalar_potential", "none"),
-        )
+        choices = ("divergence", "curl", "speed", "scalar_potential", "none")
+        check_choice(background or "none", "background", choices)
         n_grid = check_count(n_grid, "n_grid", minimum=2)
         given, X, y = X, np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         space = part.kernel_.space(X.shape[1])
@@ -82,9 +78,8 @@ class VectorFieldDisplay:
             )
         sides = [np.linspace(X[:, column].min(), X[:, column].max(), n_grid) for column in space]
         grid = np.stack(np.meshgrid(*sides), axis=-1)
-        rows = np.tile(
-            np.zeros(X.shape[1]) if at is None else np.asarray(at, dtype=np.float64), (n_grid**2, 1)
-        )
+        row = np.zeros(X.shape[1]) if at is None else np.asarray(at, dtype=np.float64)
+        rows = np.tile(row, (n_grid**2, 1))
         rows[:, space] = grid.reshape(-1, 2)
 
         def predict(points):
@@ -110,39 +105,29 @@ class VectorFieldDisplay:
         self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300
     ) -> Self:
         """Plot arrows of at most ``max_arrows`` data points, and streamlines of the field."""
-        self.axes_ = list(
-            blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1] if axes is None else axes
-        )
+        if axes is None:
+            axes = blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1]
+        self.axes_ = list(axes)
         self.figure_ = self.axes_[0].figure
         shown = np.linspace(0, len(X) - 1, min(max_arrows, len(X))).astype(int)
         left, right = self.axes_
         speeds = np.linalg.norm(y[shown], axis=1)
-        left.quiver(
-            *X[shown].T,
-            *y[shown].T,
-            speeds,
-            cmap="viridis",
-            angles="xy",
-            width=0.004,
-            clim=(0, 1.2 * speeds.max()),
-        )
+        colors = {"cmap": "viridis", "clim": (0, 1.2 * speeds.max())}
+        left.quiver(*X[shown].T, *y[shown].T, speeds, angles="xy", width=0.004, **colors)
         left.set_title("data")
         if self.color is not None:
             # Signed quantities are centered at zero, which is white.
             signed = self.background != "speed"
             # Not to the ends of the colors, on which black lines could not be seen.
             limit = 1.4 * max(float(np.abs(self.color).max()), 1e-12)
-            style = (
-                {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
-            )
+            style = {"cmap": "RdBu_r" if signed else "viridis", "vmin": -limit if signed else 0.0}
             sides = np.moveaxis(self.grid, -1, 0)
             image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **style)
             self.figure_.colorbar(image, ax=right, label=self.background)
         lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
         field = np.moveaxis(self.field, -1, 0)
-        self.streamlines_ = right.streamplot(
-            self.grid[0, :, 0], self.grid[:, 0, 1], *field, **lines
-        )
+        across, up = self.grid[0, :, 0], self.grid[:, 0, 1]
+        self.streamlines_ = right.streamplot(across, up, *field, **lines)
         right.set_title("learned field")
         for axis in self.axes_:
             axis.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
@@ -160,6 +145,6 @@ def _by_differences(predict, rows, space, background):
         step = np.zeros(rows.shape[1])
         step[column] = 1e-3 * np.ptp(rows[:, column])
         slopes[:, b] = (predict(rows + step) - predict(rows - step)).T / (2 * step[column])
-    return (
-        slopes[0, 0] + slopes[1, 1] if background == "divergence" else slopes[1, 0] - slopes[0, 1]
-    )
+    if background == "divergence":
+        return slopes[0, 0] + slopes[1, 1]
+    return slopes[1, 0] - slopes[0, 1]

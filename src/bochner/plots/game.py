@@ -13,8 +13,17 @@ from ..learners.game.margin_game import averaged
 from ..learners.game.value import fit_machine
 from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
-from ._canvas import BLUE, ORANGE, blank, class_colors, given_or_new, plane_grid, plane_points
-from ._finding import like_given, two_class_scores
+from ._canvas import (
+    BLUE,
+    ORANGE,
+    blank,
+    class_colors,
+    given_or_new,
+    like_given,
+    plane_grid,
+    plane_points,
+    two_class_scores,
+)
 
 
 def plot_potential(
@@ -58,15 +67,13 @@ def plot_potential(
     corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     heights = potential(FourierMeasure(corners, np.ones(len(corners))), X, signal).reshape(161, 161)
     extent = (-bandwidth, bandwidth, -bandwidth, bandwidth)
-    ax.imshow(
-        np.sqrt(heights), origin="lower", extent=extent, cmap="Greys_r", interpolation="bilinear"
-    )
+    style = {"origin": "lower", "cmap": "Greys_r", "interpolation": "bilinear"}
+    ax.imshow(np.sqrt(heights), extent=extent, **style)
     for chosen, color, size in ((peaks, "#ff4fd8", 9), (last, "#35e0ff", 28)):
         if chosen is not None:
             mirrored = np.concatenate([chosen.frequencies, -chosen.frequencies])
-            ax.scatter(
-                *mirrored.T, s=size, color=color, edgecolors="black", linewidths=0.3, zorder=3
-            )
+            edges = {"edgecolors": "black", "linewidths": 0.3}
+            ax.scatter(*mirrored.T, s=size, color=color, zorder=3, **edges)
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
     return ax
 
@@ -98,14 +105,8 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
     largest = max(float(weights.max()), 1e-12)
     for label, color in zip(np.unique(y), (BLUE, ORANGE), strict=True):
         rows = np.asarray(y) == label
-        ax.scatter(
-            *X[rows].T,
-            s=0.3 + 9 * weights[rows] / largest,
-            color=color,
-            linewidths=0,
-            label=str(label),
-            rasterized=True,
-        )
+        style = {"color": color, "linewidths": 0, "label": str(label)}
+        ax.scatter(*X[rows].T, s=0.3 + 9 * weights[rows] / largest, rasterized=True, **style)
     ax.set_aspect("equal")
     return ax
 
@@ -150,29 +151,17 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
         scores = (model.features(mesh) @ coefficients + intercepts).reshape(201, 201)
     else:
         scores = two_class_scores(model, like_given(given, mesh), "plot_boundary").reshape(201, 201)
-    ax.pcolormesh(
-        x_axis,
-        y_axis,
-        np.clip(scores, -2, 2),
-        cmap=class_colors(),
-        vmin=-2,
-        vmax=2,
-        alpha=0.6,
-        rasterized=True,
-    )
+    colors = {"cmap": class_colors(), "vmin": -2, "vmax": 2, "alpha": 0.6}
+    ax.pcolormesh(x_axis, y_axis, np.clip(scores, -2, 2), rasterized=True, **colors)
     lines = {"levels": [-1, 0, 1], "linewidths": [0.5, 1.2, 0.5], "linestyles": "solid"}
     ax.contour(x_axis, y_axis, scores, colors="black", **lines)
     if isinstance(model, FourierMeasure):
         ax.set_aspect("equal")
     elif y is not None:
         for label, color, marker in zip(model.classes_, (BLUE, ORANGE), "o^"):
-            style = {
-                "marker": marker,
-                "edgecolors": "white",
-                "linewidths": 0.4,
-                "label": str(label),
-            }
-            ax.scatter(*X[np.asarray(y) == label].T, s=16, color=color, **style)
+            style = {"marker": marker, "edgecolors": "white", "linewidths": 0.4}
+            rows = X[np.asarray(y) == label]
+            ax.scatter(*rows.T, s=16, color=color, label=str(label), **style)
         ax.legend()
     return ax
 
@@ -238,23 +227,19 @@ def game_evolution(
     if bandwidth is None:
         bandwidth = 1.1 * float(np.max(np.abs(shown[-1][1].frequencies)))
     signs = Labels.of(y, len(X)).signs()[:, 0]
-    fig, axes = blank(
-        3, len(shown), size=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False
-    )
+    size, shared = (2.8 * len(shown), 8.4), {"sharex": "row", "sharey": "row"}
+    figure, axes = blank(3, len(shown), size=size, squeeze=False, **shared)
     for (top, middle, bottom), (played, measure) in zip(axes.T, shown):
         weights = played.dual_weights[:, 0]
         plot_weighted_points(X, y, weights, ax=top)
-        plot_potential(
-            X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=middle
-        )
+        peaks = {"peaks": measure, "last": played.peaks}
+        plot_potential(X, signs * weights, bandwidth=bandwidth, **peaks, ax=middle)
         plot_boundary(measure, X, y, learner.C, ax=bottom)
-        top.set_title(
-            f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}"
-        )
-    for axis, name in zip(
-        axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")
-    ):
+        noun = "frequency" if len(measure) == 1 else "frequencies"
+        top.set_title(f"round {played.number}, {len(measure)} {noun}")
+    names = "data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1"
+    for axis, name in zip(axes[:, 0], names):
         axis.set_ylabel(name)
     style = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
     axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **style)
-    return fig
+    return figure

@@ -8,8 +8,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..features.landmarks import LandmarkFeatures
-from ._canvas import BLUE, ORANGE, blank, plane_grid, plane_points
-from ._finding import like_given, prepared, shortly, two_class_scores
+from ._canvas import (
+    BLUE,
+    ORANGE,
+    blank,
+    like_given,
+    plane_grid,
+    plane_points,
+    prepared,
+    shortly,
+    two_class_scores,
+)
 
 
 def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
@@ -48,13 +57,12 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     figure, axes = blank(len(models), shown + 1, size=size, squeeze=False, sharex=True, sharey=True)
     across, up, plane = plane_grid(X, 120, 0.08 * np.ptp(X, axis=0))
     image, points = None, like_given(given, plane)
+    colors = {"cmap": "RdBu_r", "vmin": -1, "vmax": 1, "rasterized": True}
     for row, (name, model) in zip(axes, models.items()):
         features, rows = before[name][-1], prepared(before[name], points)
         psi = features.transform(rows).reshape(len(up), len(across), -1)
         for k, axis in enumerate(row[:-1]):
-            image = axis.pcolormesh(
-                across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
-            )
+            image = axis.pcolormesh(across, up, psi[..., k], **colors)
             _points(axis, X, y, size=4)
             # The point of the plane that is nearest to the landmark after the earlier steps.
             away = np.sum((np.asarray(rows) - features.landmarks_[k]) ** 2, axis=1)
@@ -62,16 +70,14 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
             axis.plot(*place, marker="*", color="gold", markeredgecolor="black", markersize=13)
         scores = two_class_scores(model, points, "plot_landmark_maps").reshape(len(up), len(across))
         axis = row[-1]
-        axis.contourf(
-            across, up, scores, levels=[-np.inf, 0, np.inf], colors=[BLUE, ORANGE], alpha=0.3
-        )
+        sides = {"levels": [-np.inf, 0, np.inf], "colors": [BLUE, ORANGE]}
+        axis.contourf(across, up, scores, alpha=0.3, **sides)
         axis.contour(across, up, scores, levels=[0], colors="black", linewidths=1)
         _points(axis, X, y, size=8)
         error = 100 * np.mean(model.predict(given) != y)
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5}
-        axis.text(
-            0.03, 0.03, f"{error:.1f} % wrong", transform=axis.transAxes, fontsize="small", bbox=box
-        )
+        style = {"transform": axis.transAxes, "fontsize": "small", "bbox": box}
+        axis.text(0.03, 0.03, f"{error:.1f} % wrong", **style)
         row[0].set_ylabel(name)
     for k, axis in enumerate(axes[0, :-1]):
         axis.set_title(f"similarity to landmark {k + 1}", fontsize="small")
@@ -79,9 +85,8 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     for axis in axes.flat:
         axis.set(xticks=[], yticks=[])
     if image is not None:
-        figure.colorbar(
-            image, ax=axes, label="similarity", location="bottom", shrink=0.4, aspect=40
-        )
+        style = {"location": "bottom", "shrink": 0.4, "aspect": 40}
+        figure.colorbar(image, ax=axes, label="similarity", **style)
     return figure
 
 

@@ -8,11 +8,11 @@ from .._checks import as_generator
 from ..features.spectral import SpectralFeatures
 from ..learners import AlignmentLearner
 from ..measures.fourier import FourierMeasure
-from ._canvas import BLUE, GRAY, given_or_new
-from ._finding import last_step, shortly
+from ._canvas import BLUE, GRAY, given_or_new, last_step, shortly
 
 # Frequencies drawn for the spectrum of the prior.
 _PRIOR_DRAWS = 20_000
+_LENGTH = "length of the frequency ‖ω‖"
 
 
 def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state: Any = 0) -> Any:
@@ -48,25 +48,14 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
     own, prior = (np.linalg.norm(some.frequencies, axis=1) for some in (measure, drawn))
     # The ends of heavy tails are not drawn.
-    bins = np.linspace(
-        0, 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior)), n_bins + 1
-    )
-    ax.hist(
-        prior,
-        bins,
-        weights=drawn.weights / drawn.weights.sum(),
-        color=GRAY,
-        alpha=0.45,
-        label="prior",
-    )
+    last = 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior))
+    bins = np.linspace(0, last, n_bins + 1)
+    shares = drawn.weights / drawn.weights.sum()
+    ax.hist(prior, bins, weights=shares, color=GRAY, alpha=0.45, label="prior")
     learned = "sampled" if features.learner is None else "learned"
     style = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
     ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **style)
-    ax.set(
-        xlabel="length of the frequency ‖ω‖",
-        ylabel="share of the kernel's mass",
-        xlim=(0, bins[-1]),
-    )
+    ax.set(xlabel=_LENGTH, ylabel="share of the kernel's mass", xlim=(0, last))
     ax.legend()
     return ax
 
@@ -108,21 +97,13 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     kept, times = np.unique(features.selected_, return_counts=True)
     # Smaller weights are clipped: a logarithmic axis would squeeze all others together.
     floor = max(ratios.max() * 1e-6, 1e-12)
-    ax.scatter(
-        norms,
-        np.maximum(ratios, floor),
-        s=6,
-        color=GRAY,
-        alpha=0.5,
-        linewidths=0,
-        label="candidates",
-    )
+    ratios = np.maximum(ratios, floor)
+    dots = {"s": 6, "color": GRAY, "alpha": 0.5, "linewidths": 0}
+    ax.scatter(norms, ratios, label="candidates", **dots)
     rings = {"s": 14 + 6 * np.minimum(times, 20), "facecolors": "none", "edgecolors": BLUE}
-    ax.scatter(norms[kept], np.maximum(ratios[kept], floor), label="kept", **rings)
+    ax.scatter(norms[kept], ratios[kept], label="kept", **rings)
     ax.axhline(1, color="black", linewidth=0.8, label="prior")
-    ax.set(
-        xlabel="length of the frequency ‖ω‖", ylabel="learned weight / prior weight", yscale="log"
-    )
+    ax.set(xlabel=_LENGTH, ylabel="learned weight / prior weight", yscale="log")
     ax.legend()
     return ax
 
@@ -166,36 +147,32 @@ def plot_kernel_profile(
     3
     """
     features = _features(model, "plot_kernel_profile")
-    ax = given_or_new(ax)
-    rng = as_generator(random_state)
-    n_features = features.n_features_in_
+    ax, rng, n_features = given_or_new(ax), as_generator(random_state), features.n_features_in_
     measures = {"sampled" if features.learner is None else "learned": (features.measure_, BLUE)}
     if isinstance(features.learner, AlignmentLearner):
         measures = {
             "prior, sampled": (features.candidates_, GRAY),
             "learned": (features.learned_, BLUE),
         }
-    drawn = next(iter(measures.values()))[0]
-    typical = np.median(np.linalg.norm(drawn.frequencies, axis=1)) or 1.0
+    first, _ = next(iter(measures.values()))
+    typical = np.median(np.linalg.norm(first.frequencies, axis=1)) or 1.0
     largest = largest_distance or 4 * np.sqrt(n_features) / typical
     distances = np.linspace(0, largest, 100)
     directions = rng.standard_normal((n_directions, n_features))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    origin = np.zeros((1, n_features))
+
+    def profiles_of(kernel):
+        origin = np.zeros((1, n_features))
+        return np.stack([kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions])
+
     for name, (measure, color) in measures.items():
-        profiles = np.stack(
-            [measure.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions]
-        )
+        profiles = profiles_of(measure.kernel)
         low, high = np.quantile(profiles, [0.05, 0.95], axis=0)
         ax.fill_between(distances, low, high, color=color, alpha=0.2, linewidth=0)
         ax.plot(distances, profiles.mean(axis=0), color=color, label=name)
-    exact = np.mean(
-        [features.prior_.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions],
-        axis=0,
-    )
-    ax.plot(
-        distances, exact, color="black", linestyle="--", linewidth=1, label="prior, closed form"
-    )
+    exact = profiles_of(features.prior_.kernel).mean(axis=0)
+    dashes = {"color": "black", "linestyle": "--", "linewidth": 1}
+    ax.plot(distances, exact, label="prior, closed form", **dashes)
     ax.set(xlabel="distance ‖x − z‖", ylabel="kernel k(x − z)", xlim=(0, largest))
     ax.legend()
     return ax

@@ -7,8 +7,7 @@ import numpy as np
 from ..data.targets import Labels
 from ..features.spectral import SpectralFeatures
 from ..measures.harmonic import HarmonicMeasure
-from ._canvas import blank, class_colors
-from ._finding import last_step, shortly
+from ._canvas import blank, class_colors, last_step, shortly
 
 # Height of titles, below the upper edge.
 _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
@@ -47,10 +46,8 @@ def plot_harmonics(
     with_data = X is not None
     n_panels = len(order) + with_data
     if axes is None:
-        _, grid = blank(
-            1, n_panels, size=(3.3 * n_panels, 3.5), squeeze=False, subplot_kw={"projection": "3d"}
-        )
-        axes = grid[0]
+        size, kind = (3.3 * n_panels, 3.5), {"projection": "3d"}
+        axes = blank(1, n_panels, size=size, squeeze=False, subplot_kw=kind)[1][0]
     elif len(axes) < n_panels:
         raise ValueError(
             f"Got {len(axes)} axes for {n_panels} panels; give as many, or a smaller n_shown."
@@ -87,46 +84,27 @@ def _draw_points(panel, X, y):
         raise ValueError(f"The sphere is drawn in three dimensions; X has {X.shape[1]} features.")
     # Points on the far side would shine through.
     elevation, azimuth = np.deg2rad(25), np.deg2rad(35)
-    towards = [
-        np.cos(elevation) * np.cos(azimuth),
-        np.cos(elevation) * np.sin(azimuth),
-        np.sin(elevation),
-    ]
-    facing = X @ towards > 0
+    across = np.cos(elevation)
+    facing = X @ [across * np.cos(azimuth), across * np.sin(azimuth), np.sin(elevation)] > 0
     labels = np.zeros(len(X), dtype=int) if y is None else Labels.of(y, len(X)).codes
-    panel.scatter(
-        *X[facing].T,
-        c=labels[facing],
-        cmap=class_colors() if labels.max() < 2 else "viridis",
-        s=8,
-        depthshade=False,
-        rasterized=True,
-    )
+    colors = {"c": labels[facing], "cmap": class_colors() if labels.max() < 2 else "viridis"}
+    panel.scatter(*X[facing].T, s=8, depthshade=False, rasterized=True, **colors)
     panel.set_title("data", **_TITLE)
 
 
 def _draw_harmonic(panel, measure, atom):
     import matplotlib
 
-    polar, azimuth = np.meshgrid(
-        np.linspace(0, np.pi, 73), np.linspace(0, 2 * np.pi, 145), indexing="ij"
-    )
-    points = np.stack(
-        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
-    )
+    angles = np.linspace(0, np.pi, 73), np.linspace(0, 2 * np.pi, 145)
+    polar, azimuth = np.meshgrid(*angles, indexing="ij")
+    x, y = np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth)
+    points = np.stack([x, y, np.cos(polar)], axis=-1)
     single = HarmonicMeasure(measure.indices[[atom]], np.ones(1))
     values = single.features(points.reshape(-1, 3)).reshape(polar.shape)
     shades = matplotlib.colormaps["RdBu"](0.5 + values / (2 * np.abs(values).max()))
-    flat = {
-        "rstride": 1,
-        "cstride": 1,
-        "shade": False,
-        "linewidth": 0,
-        "antialiased": False,
-        "rasterized": True,
-    }
-    panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **flat)
+    steps = {"rstride": 1, "cstride": 1}
+    flat = {"shade": False, "linewidth": 0, "antialiased": False, "rasterized": True}
+    panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **steps, **flat)
     degree, position = measure.indices[atom]
-    panel.set_title(
-        f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", **_TITLE
-    )
+    title = f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}"
+    panel.set_title(title, **_TITLE)

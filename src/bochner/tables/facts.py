@@ -300,13 +300,7 @@ def _typed(kind: Any, content: Any) -> Any:
         return content
     if content is None and NoneType in options:
         return None
-    for option in classes[:-1]:
-        if all(one.name in content for one in fields(option) if _is_required(one)):
-            return _built(option, content)
-    return _built(classes[-1], content)
-
-
-def _built(kind: Any, content: dict[str, Any]) -> Any:
+    kind = next((one for one in classes if _is_complete(one, content)), classes[-1])
     hints, values = get_type_hints(kind), {}
     for one in fields(kind):
         hint = hints[one.name]
@@ -316,12 +310,12 @@ def _built(kind: Any, content: dict[str, Any]) -> Any:
         elif get_origin(hint) is dict:  # scores, named like their standard errors
             values[one.name] = {name: content[name] for name in content["standard_errors"]}
         else:
-            absent = NoneType in get_args(hint) and _is_absent(hint, content)
+            parts = [option for option in get_args(hint) if is_dataclass(option)]
+            names = {own.name for part in parts for own in fields(part)}
+            absent = NoneType in get_args(hint) and names.isdisjoint(content)
             values[one.name] = None if absent else _typed(hint, content)
     return kind(**values)
 
 
-def _is_absent(hint: Any, content: dict[str, Any]) -> bool:
-    """Return True if JSON has none of the fields of an optional part."""
-    part = next(option for option in get_args(hint) if is_dataclass(option))
-    return not any(one.name in content for one in fields(part))
+def _is_complete(kind: Any, content: dict[str, Any]) -> bool:
+    return all(one.name in content for one in fields(kind) if _is_required(one))

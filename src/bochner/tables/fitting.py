@@ -117,8 +117,9 @@ def fit_table(
         Metric of the verdict and of the comparison with other models, a name in
         ``tables.evaluate.metrics.METRICS``; "auto" is log-loss for classes and RMSE for numbers.
     threshold : None, "balanced" or "cost:FP,FN", default None
-        For two classes, choose the decision threshold that maximizes balanced accuracy or minimizes
-        these costs of a false positive and a false negative, by cross-validation on training rows.
+        For two classes, choose the decision threshold by cross-validation on training rows. It
+        maximizes balanced accuracy, or minimizes these costs of a false positive and a false
+        negative.
     split : "random", "time:COLUMN" or "group:COLUMN", default "random"
         Hold out random rows, the last rows in time, or whole groups. The column of groups is then
         not an input.
@@ -182,19 +183,18 @@ def fit_table(
             except Exception as error:  # a failure of another library is only reported
                 failures.append(f"{name} is left out: {one_line(error)}")
         bar.begin("evaluating")
-        found = _model_facts(model, reader, rows, parts, X_test, truth, ours, options.threshold)
+        details = _model_facts(model, reader, rows, parts, X_test, truth, ours, options.threshold)
         facts = Facts(
             target=target,
             seed=seed,
             metrics=metrics,
             refitted=refit,
-            file=_file_facts(frame),
             notes=[*rows.notes, *parts.notes, *failures, *notes],
             judged=evaluations,
             provenance=provenance(frame),
-            **_row_facts(rows, parts, truth, options),
-            **found,
-            verdict=verdict(evaluations, metrics[0], found["of_classes"], found["threshold"]),
+            **_row_facts(frame, rows, parts, truth, options),
+            **details,
+            verdict=verdict(evaluations, metrics[0], details["of_classes"], details["threshold"]),
             cost=cost_since(started),
         )
         if refit:
@@ -265,7 +265,7 @@ def _with_threshold(model, reader, rows, parts, truth, spec, seed):
     return ThresholdClassifier(best, truth.positive, random_state=seed)
 
 
-def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None = None) -> Truth:
+def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None) -> Truth:
     """Return the held-out target; by default the rarer class is positive, the second in a tie."""
     groups = None if parts.groups is None else parts.groups[parts.test]
     if not classify:
@@ -277,10 +277,10 @@ def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None = N
     if positive is not None:
         named = [label for label in classes if str(label) == positive]
         if len(classes) != 2 or not named:
-            known = ", ".join(repr(str(label)) for label in classes[:5])
+            shown = ", ".join(repr(str(label)) for label in classes[:5])
             raise TableError(
                 f"--positive must name one of two classes, got {positive!r}; the target has "
-                f"{known}{' …' if len(classes) > 5 else ''}."
+                f"{shown}{' …' if len(classes) > 5 else ''}."
             )
         chosen = named[0]
     chosen = chosen.item() if isinstance(chosen, np.generic) else chosen
@@ -316,17 +316,16 @@ def _blocks(X):
 # --- facts ----------------------------------------------------------------------------------------
 
 
-def _file_facts(frame):
+def _row_facts(
+    frame: Any, rows: UsableRows, parts: Split, truth: Truth, options: _Options
+) -> dict[str, Any]:
+    """Return facts on the file, its rows, and how they were split."""
     unnamed = [] if frame.attrs.get("header", True) else list(frame.columns)
-    return FileFacts(unnamed, frame.attrs.get("sep"), frame.attrs.get("skip_rows"))
-
-
-def _row_facts(rows: UsableRows, parts: Split, truth: Truth, options: _Options) -> dict[str, Any]:
-    """Return facts on the rows and how they were split."""
     n_repeated, n_rows = rows.observations.n_repeated, len(rows.y)
     repeated = RepeatedRows(n_repeated, n_repeated / n_rows, rows.observations.are_ties)
     n_groups = None if truth.groups is None else len(np.unique(truth.groups))
     return {
+        "file": FileFacts(unnamed, frame.attrs.get("sep"), frame.attrs.get("skip_rows")),
         "task": rows.task,
         "why_task": rows.why_task,
         "n_rows": n_rows,

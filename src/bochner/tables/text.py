@@ -114,10 +114,8 @@ def threshold_text(facts: Facts) -> list[str]:
 def certificate_text(facts: Facts) -> str:
     """Return the statement about later rows that the held-out rows prove, and its limits."""
     found, split = facts.ours.certificate, facts.split
-    confidence, rows = (
-        f"with {found.confidence:.0%} confidence",
-        f"the {facts.n_test} held-out ones",
-    )
+    confidence = f"with {found.confidence:.0%} confidence"
+    rows = f"the {facts.n_test} held-out ones"
     like = "such rows" if split.kind == "time" else f"rows drawn like {rows}"
     if isinstance(found, ErrorCertificate):
         bound = f"at most {found.certified:.2%}"

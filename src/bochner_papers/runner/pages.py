@@ -1,7 +1,9 @@
 """Files of a finished experiment: page, CSV, JSON and figure; and an index of all pages."""
 
 import csv
+import io
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ from bochner.tables.pages.document import (
     table,
     tag,
 )
-from bochner.tables.pages.drawing import figure_alt, matplotlib_svg, with_alt
 
 from .text import duration, of_earlier_code, published_text, skipped_because, work_done
 
@@ -28,6 +29,8 @@ _MAX_OPEN_ROWS = (
     15  # a longer table of averages is folded where the paper's table or a figure says the same
 )
 _MAX_RESULT_ROWS = 2000
+# Larger point clouds and contours are embedded as images, to keep pages small.
+_MAX_VECTOR_POINTS = 1500
 
 
 def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> Path:
@@ -220,3 +223,52 @@ def _write_csv(results: list[dict[str, Any]], path: Path) -> None:
         writer.writerows(
             [json.dumps(v) if isinstance(v, list | dict) else v for v in row] for row in rows
         )
+
+
+def matplotlib_svg(figure: Any) -> str:
+    """Return a matplotlib figure as an SVG element, without comments and metadata."""
+    import matplotlib
+
+    for axes in figure.axes:
+        for collection in axes.collections:
+            if _vector_points(collection) > _MAX_VECTOR_POINTS:
+                collection.set_rasterized(True)
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bochner"}):
+        figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    for pattern in (r"<!--.*?-->", r"<metadata>.*?</metadata>"):
+        text = re.sub(pattern, "", text, flags=re.DOTALL)
+    return text
+
+
+def _vector_points(collection: Any) -> int:
+    """Estimate the points that SVG needs; markers of different sizes are each drawn in full."""
+    vertices = sum(len(path.vertices) for path in collection.get_paths())
+    n_markers = len(collection.get_offsets())
+    varied = hasattr(collection, "get_sizes") and len(collection.get_sizes()) > 1
+    return vertices * n_markers if varied else vertices + n_markers
+
+
+def figure_alt(figure: Any) -> str:
+    """Describe a matplotlib figure by its titles, axes and curves."""
+    sentences = [figure.get_suptitle()] if figure.get_suptitle() else []
+    for axes in figure.axes:
+        words = []
+        if axes.get_xlabel() or axes.get_ylabel():
+            names = axes.get_ylabel() or "values", axes.get_xlabel() or "position"
+            words.append(" against ".join(names))
+        labels = axes.get_legend_handles_labels()[1]
+        if labels:
+            words.append("for " + ", ".join(dict.fromkeys(labels)))
+        sentences.append(": ".join(filter(None, [axes.get_title(), " ".join(words)])))
+    distinct = dict.fromkeys(sentence.replace("\n", " ") for sentence in sentences if sentence)
+    return ". ".join(distinct) or "Figure"
+
+
+def with_alt(svg: str, alt: str) -> Markup:
+    """Return an SVG element with its description."""
+    label = tag("title", alt)
+    head, _, rest = svg.partition(">")
+    return Markup(f'{head} role="img">{label}{rest}')

@@ -29,11 +29,11 @@ from ..columns.column_kinds import is_category
 from ..facts import CONSTANT
 from .target import counted_labels
 
+# Above this number of rows, landmarks replace the exact support vector machine.
 _SVM_ROWS = 5000
 # CatBoost grows a thousand trees with a number per class in each leaf: beyond this number of rows
 # times classes a fit takes minutes.
 _CATBOOST_WORK = 100_000
-_CALIBRATION_FOLDS = 3
 # Three hundred columns of landmarks for all rows would need more memory than everything else.
 NYSTROEM, _NYSTROEM_ROWS = "Nyström + linear", 100_000
 # Other libraries hold their rows in memory, some several times: beyond this number of cells they
@@ -96,8 +96,9 @@ def histogram_trees(X: Any, classify: bool, seed: int) -> Any:
     if not many:
         return trees
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-    options: dict[str, Any] = {"remainder": "passthrough", "verbose_feature_names_out": False}
-    coded = make_column_transformer((encoder, many), **options)
+    coded = make_column_transformer(
+        (encoder, many), remainder="passthrough", verbose_feature_names_out=False
+    )
     return make_pipeline(coded.set_output(transform="pandas"), trees)
 
 
@@ -175,5 +176,5 @@ def _support_vectors(y, classify):
     """Return a support vector machine; probabilities are Platt's, from cross-validated scores."""
     if not classify:
         return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-    folds = min(_CALIBRATION_FOLDS, int(counted_labels(y)[2].min()))
+    folds = min(3, int(counted_labels(y)[2].min()))
     return CalibratedClassifierCV(SVC(), cv=folds, ensemble=False) if folds >= 2 else SVC()

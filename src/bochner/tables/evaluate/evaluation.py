@@ -19,15 +19,14 @@ from .metrics import METRICS, NUMBERS, Predicted, Truth, standard_error
 
 # Standard errors that a difference may have by chance.
 _NOISE = 2
-_DELTA = 0.05
+# Certificates hold with probability 1 − delta; intervals are for this share of future errors.
+_DELTA, _COVERAGE = 0.05, 0.9
 
 
-def interval_certificate(
-    residuals: np.ndarray, coverage: float = 0.9, delta: float = _DELTA
-) -> IntervalCertificate:
-    """Half-width that covers ``coverage`` of all future errors with probability 1 − delta.
+def interval_certificate(residuals: np.ndarray) -> IntervalCertificate:
+    """Half-width that covers nine tenths of all future errors with probability 1 − delta.
 
-    The k-th smallest of n held-out errors, k the smallest with P(Binomial(n, coverage) ≥ k) ≤ delta
+    The k-th smallest of n held-out errors, k the smallest with P(Binomial(n, .9) ≥ k) ≤ delta
     (Wilks 1941); None if the sample is too small for any.
 
     >>> interval_certificate(np.arange(100.0)).half_width
@@ -36,11 +35,10 @@ def interval_certificate(
     True
     """
     n = len(residuals)
-    # Fewer than k of n errors fall below the coverage quantile with probability P(Binomial(n,
-    # coverage) ≤ k − 1).
-    k = int(binom.ppf(1 - delta, n, coverage)) + 1
+    # Fewer than k of n errors are below the quantile with probability P(Binomial(n, .9) ≤ k − 1).
+    k = int(binom.ppf(1 - _DELTA, n, _COVERAGE)) + 1
     width = float(np.sort(residuals)[k - 1]) if k <= n else None
-    return IntervalCertificate(width, coverage, 1 - delta)
+    return IntervalCertificate(width, _COVERAGE, 1 - _DELTA)
 
 
 def evaluate(
@@ -72,10 +70,9 @@ def certificate(predicted: Predicted, truth: Truth) -> ErrorCertificate | Interv
     kl(mean ‖ risk) ≤ ln(1 / delta) / n_groups (Hoeffding 1963).
     """
     if truth.kind == NUMBERS:
-        found = interval_certificate(np.abs(predicted.y - truth.y))
         if truth.groups is None:
-            return found
-        return IntervalCertificate(None, found.coverage, found.confidence)
+            return interval_certificate(np.abs(predicted.y - truth.y))
+        return IntervalCertificate(None, _COVERAGE, 1 - _DELTA)
     wrong = predicted.y != truth.y
     error = float(wrong.mean())
     if truth.groups is None:
@@ -105,8 +102,8 @@ def verdict(
     }
     gain, noise = differences[CONSTANT]
     never, rarely = ([], []) if classes is None else _never_and_rarely_found(classes)
-    better = {name: found for name, found in differences.items() if found[0] < 0}
-    clearly = {name: found for name, found in better.items() if -found[0] > _NOISE * found[1]}
+    better = {name: pair for name, pair in differences.items() if pair[0] < 0}
+    clearly = {name: pair for name, pair in better.items() if -pair[0] > _NOISE * pair[1]}
     reasons = []
     if gain <= _NOISE * noise:
         clear = "" if gain <= 0 else "clearly "
@@ -139,6 +136,6 @@ def _never_and_rarely_found(classes):
     rarely = [
         f"{hit} of {n} held-out rows of class {label!r}"
         for label, n, hit in counts
-        if 0 < hit < n / 2
+        if classes.rare and 0 < hit < n / 2
     ]
-    return never, rarely if classes.rare else []
+    return never, rarely

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from ...tabular import SpectralClassifier, SpectralRegressor
+from ...tabular import SpectralRegressor
 from ...tabular.effects import column_changes
 from ..columns.column_kinds import is_category
 from ..columns.reader import ColumnReader
@@ -22,8 +22,6 @@ _PAIR_WORK = 2e9
 _IMPORTANCE_ROWS = 256
 _WORST, _WORST_COLUMNS, _CELL = 8, 5, 40
 _LEVEL = 0.9
-
-TabularModel = SpectralClassifier | SpectralRegressor
 
 
 def thinned(rows: np.ndarray, most: int) -> np.ndarray:
@@ -90,7 +88,7 @@ def value_findings(
     )
 
 
-def importances(model: TabularModel, reader: ColumnReader, X: Any) -> dict[str, dict[str, float]]:
+def importances(model: Any, reader: ColumnReader, X: Any) -> dict[str, dict[str, float]]:
     """Return shares of columns in all changes of the scores, largest first, and standard errors.
 
     As ``feature_importances_``: c_ij = ‖f(x_i) − f(x_i with column j of another row)‖², share_j =
@@ -116,7 +114,7 @@ def importances(model: TabularModel, reader: ColumnReader, X: Any) -> dict[str, 
     }
 
 
-def column_effects(model: TabularModel, X: Any, truth: Truth) -> Effects:
+def column_effects(model: Any, X: Any, truth: Truth) -> Effects:
     """Return the strongest effects of columns as curves, and of a pair of columns as a map.
 
     For classes these are effects on the scores.
@@ -203,8 +201,8 @@ def worst_rows(
 ) -> WorstRows:
     """Return held-out rows with the largest loss and some of their values as texts.
 
-    A row holds its number in the table (from 1, by the index of the frame), truth, prediction, the
-    probability of the true class or the error, and values of columns.
+    A row holds its number in the table (from 1, by the index of the frame), truth and prediction.
+    Then follow the probability of the true class or the error, and values of columns.
     """
     classify = truth.kind != NUMBERS
     losses = row_log_losses(truth, predicted) if classify else np.abs(predicted.y - truth.y)

@@ -61,21 +61,19 @@ def split_rows(
     classify: bool,
     seed: int,
     decimal: str,
-    observations: Observations | None = None,
+    observations: Observations,
 ) -> Split:
     """Hold out a quarter of the rows.
 
     Copies of a row are on the same side, and only one of several held-out copies is used.
     """
     rows = np.arange(len(y))
-    observations = Observations(rows) if observations is None else observations
     groups, notes = None, []
     if spec.kind == RANDOM:
         first = observations.first()
         strata = counted_labels(y)[1][first] if classify else None
-        train, test = train_test_split(
-            first, test_size=HELD_OUT, random_state=seed, stratify=strata
-        )
+        options = {"test_size": HELD_OUT, "random_state": seed, "stratify": strata}
+        train, test = train_test_split(first, **options)
         train = observations.with_copies(train)
     elif spec.kind == TIME:
         times = _times(frame[spec.column], spec.column, decimal)
@@ -87,10 +85,11 @@ def split_rows(
         train, test = rows[~late], rows[late]
     else:
         groups = coded_texts(frame[spec.column].astype(object))[0]
-        if len(np.unique(groups)) < _FEWEST_GROUPS:
+        n_groups = len(np.unique(groups))
+        if n_groups < _FEWEST_GROUPS:
             raise TableError(
-                f"Column {spec.column!r} has {len(np.unique(groups))} groups; at least "
-                f"{_FEWEST_GROUPS} are needed for --split group."
+                f"Column {spec.column!r} has {n_groups} groups; at least {_FEWEST_GROUPS} are "
+                "needed for --split group."
             )
         if classify:
             folds: Any = StratifiedGroupKFold(round(1 / HELD_OUT), shuffle=True, random_state=seed)

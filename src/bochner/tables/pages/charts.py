@@ -1,4 +1,4 @@
-"""Charts on two axes as inline SVG, in the colors of the page."""
+"""Charts as inline SVG, in the colors of the page."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 from .document import Markup, tag
-from .drawing import label_text, shortened, svg, svg_line, svg_text
 
 # The margin on the left holds numbers such as 5.26e+04.
 _LEFT, _TOP, _RIGHT, _BOTTOM = 64, 22, 14, 46
@@ -136,6 +135,15 @@ def calibration(bins: Sequence[Sequence[float]], *, title: str, alt: str) -> Mar
     return axes.drawn(title, "predicted probability", "observed frequency", alt)
 
 
+def scatter(points: Points, *, x_label: str, y_label: str, alt: str) -> Markup:
+    """Draw points (x, y) with the diagonal."""
+    low, high = min(map(min, points)), max(map(max, points))
+    axes = Axes((low, high), (low, high), width=340, height=340)
+    axes.line((low, low), (high, high))
+    axes.dots(points)
+    return axes.drawn("Predictions", x_label, y_label, alt)
+
+
 def residuals(points: Points, *, x_label: str, alt: str) -> Markup:
     """Draw errors against predictions, from points of true and predicted values."""
     placed = [(predicted, true - predicted) for true, predicted in points]
@@ -158,6 +166,24 @@ def intervals(rows: Points, *, y_label: str, alt: str) -> Markup:
         axes.dots([(place, true)], color=color, radius=3)
     x_label = "held-out rows, in order of their prediction"
     return axes.drawn("Intervals", x_label, y_label, alt, x_ends=("", ""))
+
+
+def bars(entries: Sequence[tuple[str, float, float, str]], *, alt: str) -> Markup:
+    """Draw horizontal bars: (label, length, end of a whisker, text behind the bar)."""
+    # A label is above its bar, so that the drawing is narrow enough for a phone.
+    row, longest_bar = 42, 260
+    longest = max(whisker for _, _, whisker, _ in entries)
+    parts: list[Markup] = []
+    for k, (label, value, whisker, text) in enumerate(entries):
+        top, middle = row * k, row * k + 28
+        width, end = max(longest_bar * value / longest, 1.0), longest_bar * whisker / longest
+        size = {"width": round(width, 1), "height": 14}
+        parts.append(label_text(0, top + 14, label))
+        parts.append(tag("rect", x=0, y=middle - 7, **size, fill="var(--mark)"))
+        parts.append(svg_line(width, middle, end, middle, stroke="currentColor"))
+        parts.append(svg_line(end, middle - 5, end, middle + 5, stroke="currentColor"))
+        parts.append(svg_text(max(width, end) + 8, middle + 4, text))
+    return svg(longest_bar + 120, row * len(entries), parts, alt)
 
 
 def levels(names: Sequence[str], heights: Sequence[float], *, title: str, alt: str) -> Markup:
@@ -279,3 +305,36 @@ def forest(
     parts.append(svg_text(left + width, bottom, f"{high:.3g}", anchor="end"))
     parts.append(label_text(left + width / 2, bottom, x_label, 36, "middle"))
     return svg(left + width + right, bottom + 8, parts, alt)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def svg(width: float, height: float, parts: list[Markup], alt: str) -> Markup:
+    """Return an image of this size with its description."""
+    return tag(
+        "svg", tag("title", alt), *parts, viewBox=f"0 0 {width} {height}", width=width, role="img"
+    )
+
+
+def svg_line(x1: float, y1: float, x2: float, y2: float, **style: Any) -> Markup:
+    """Return a straight line."""
+    places = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    return tag("line", **{name: round(place, 1) for name, place in places.items()}, **style)
+
+
+def svg_text(x: float, y: float, text: str, anchor: str = "start") -> Markup:
+    """Return a text at a place."""
+    return tag("text", text, x=round(x, 1), y=round(y, 1), text_anchor=anchor)
+
+
+def label_text(x: float, y: float, text: str, limit: int = 48, anchor: str = "start") -> Markup:
+    """Return a text of at most ``limit`` characters, with the full text as a tooltip."""
+    shown = shortened(text, limit)
+    full = [tag("title", text)] if shown != text else []
+    return tag("text", shown, *full, x=round(x, 1), y=round(y, 1), text_anchor=anchor)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return at most ``limit`` characters of a text."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

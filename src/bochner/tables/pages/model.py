@@ -1,7 +1,22 @@
 """Page about a fitted table model."""
 
+from typing import Any
+
 from ..evaluate.metrics import METRICS
-from ..facts import ErrorCertificate, Facts, MemberFacts, WorstRows, as_json
+from ..facts import (
+    CONSTANT,
+    OURS,
+    ClassFacts,
+    Curve,
+    Effects,
+    ErrorCertificate,
+    Facts,
+    MemberFacts,
+    PairMap,
+    ValueFacts,
+    WorstRows,
+    as_json,
+)
 from ..text import (
     balance_text,
     certificate_text,
@@ -12,18 +27,12 @@ from ..text import (
     task_text,
     threshold_text,
 )
-from .document import Markup, bullets, document, folded, name_list, section, table, tag
-from .model_figures import (
-    class_figures,
-    comparison,
-    confusion,
-    effects,
-    importance,
-    side_by_side,
-    value_figures,
-)
+from . import charts
+from .document import Markup, bullets, document, folded, joined, name_list, section, table, tag
 
 _MANY_COLUMNS = 15
+_MAX_CLASSES_SHOWN = 30
+_MAX_BARS = 12
 
 
 def model_page(facts: Facts, name: str) -> str:
@@ -46,16 +55,16 @@ def model_page(facts: Facts, name: str) -> str:
         ),
         tag("p", task_text(facts)),
         bullets([*balance_text(facts), *repeated_text(facts), *facts.notes]),
-        section("Comparison with other models", side_by_side(comparison(facts), _models(facts))),
+        section("Comparison with other models", _side_by_side(_comparison(facts), _models(facts))),
         section(
             "Errors",
-            "" if of_classes is None else confusion(of_classes),
-            "" if of_classes is None else class_figures(facts, of_classes),
-            "" if of_values is None else value_figures(facts.target, of_values),
+            "" if of_classes is None else _confusion(of_classes),
+            "" if of_classes is None else _class_figures(facts, of_classes),
+            "" if of_values is None else _value_figures(facts.target, of_values),
         ),
         section("Rows with the largest errors", _worst(facts.worst, facts.classify)),
-        section("Importance of columns", importance(facts)),
-        section("Effects of columns", effects(facts.effects)),
+        section("Importance of columns", _importance(facts)),
+        section("Effects of columns", _effects(facts.effects)),
         section("Columns as read", _columns(facts.columns)),
         section("Kernels", tag("p", f"{facts.path}."), _members(facts.members)),
         section("Provenance", _provenance(facts, name)),
@@ -127,3 +136,192 @@ def _provenance(facts, name):
         "seed": facts.seed,
         "table": tag("code", f"SHA-256 {origin.fingerprint}"),
     })  # fmt: skip
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def _figure(picture: Any, caption: str) -> Markup:
+    """Return a picture with a caption."""
+    return tag("figure", picture, tag("figcaption", caption))
+
+
+def _side_by_side(*children: Any, kind: str = "beside") -> Markup:
+    """Return elements that stand side by side on wide screens."""
+    return tag("div", *[child for child in children if child != ""], class_=kind)
+
+
+def _charts(pictures, caption, *above):
+    charts = _side_by_side(*pictures, kind="beside charts")
+    return tag("figure", *above, charts, tag("figcaption", caption))
+
+
+def _comparison(facts: Facts) -> Markup:
+    """Draw the differences of the other models from ours, with two standard errors."""
+    name = facts.metrics[0]
+    what, form = METRICS[name].heading, METRICS[name].form
+    entries = []
+    for model, entry in facts.judged.items():
+        if model != OURS:
+            worse, noise = entry.worse_by[name] or (0.0, 0.0)
+            entries.append((model, worse, noise, f"{worse:+{form}} ± {noise:{form}}"))
+    if not entries:
+        return Markup("")
+    alt = f"Worse in {what} than bochner: "
+    alt += ", ".join(f"{model} {text}" for model, _, _, text in entries)
+    caption = (
+        f"Difference in {what} from bochner (dashed) on the same held-out rows, with two standard "
+        "errors. Green: worse than bochner beyond noise; red: better"
+    )
+    return _figure(
+        charts.forest(entries, x_label=f"worse in {what}", alt=alt, far=[CONSTANT]), caption
+    )
+
+
+def _confusion(found: ClassFacts) -> Markup:
+    """Draw held-out rows by true and predicted class, colored by the share of the true class."""
+    classes, counts = [str(label) for label in found.classes], found.confusion
+    if len(classes) > _MAX_CLASSES_SHOWN:
+        return tag("p", f"{len(classes)} classes are too many for a confusion matrix.")
+    # Square roots, so that few mistakes are visible too.
+    shares = [
+        [(cell / max(sum(row), 1)) ** 0.5 * (1 if i == j else -1) for j, cell in enumerate(row)]
+        for i, row in enumerate(counts)
+    ]
+    right, total = sum(row[k] for k, row in enumerate(counts)), sum(map(sum, counts))
+    alt = f"Confusion matrix: {right} of {total} held-out rows on the diagonal"
+    labels = {"title": "True and predicted class", "x_label": "predicted", "y_label": "true"}
+    labels |= {"alt": alt}
+    picture = charts.heat_map(counts, classes, classes, **labels, numbers=True, shade=shares)
+    caption = "Held-out rows. Blue: correct; red: wrong; stronger for larger shares of the class"
+    return _figure(picture, caption)
+
+
+def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
+    """Draw ROC and precision-recall curves (two classes), and calibration."""
+    pictures, of_what = [], "of the most probable class"
+    if found.positive is not None and found.roc and found.precision_recall:
+        positive = str(found.positive)
+        scores, errors = facts.ours.scores, facts.ours.standard_errors
+        of_what = f"of {positive}"
+        area = f"AUC {scores['auc']:.4f} ± {errors['auc']:.4f}"
+        roc: dict[str, Any] = {
+            "title": f"ROC curve, {area}",
+            "x_label": f"false positive rate of {positive}",
+            "y_label": f"true positive rate of {positive}",
+            "alt": f"ROC curve of {positive}, {area}",
+            "guide": [(0.0, 0.0), (1.0, 1.0)],
+        }
+        name = "average-precision"
+        mean = f"average precision {scores[name]:.3f} ± {errors[name]:.3f}"
+        base = sum(found.confusion[found.classes.index(found.positive)]) / facts.n_test
+        precision: dict[str, Any] = {
+            "title": mean,
+            "x_label": f"recall of {positive}",
+            "y_label": f"precision of {positive}",
+            "alt": f"Precision against recall of {positive}, {mean}",
+            "guide": [(0.0, base), (1.0, base)],
+        }
+        pictures = [
+            charts.curves([points], x_range=(0.0, 1.0), y_range=(0.0, 1.0), **words)
+            for points, words in ((found.roc, roc), (found.precision_recall, precision))
+        ]
+    title, bins = f"Calibration {of_what}", found.calibration
+    alt = ", ".join(f"{given:.2f} predicted, {share:.2f} observed" for given, share, *_ in bins)
+    pictures.append(charts.calibration(bins, title=title, alt=f"{title}: {alt}"))
+    caption = (
+        "Held-out rows. Dashed: random guessing; for calibration, observed frequency equal to "
+        "predicted probability. Bars: two standard errors"
+    )
+    return _charts(pictures, caption)
+
+
+def _value_figures(target: str, found: ValueFacts) -> Markup:
+    """Draw predicted against true values, errors, and intervals."""
+    points, ends = found.points, found.intervals
+    names = {"x_label": f"true {target}", "y_label": f"predicted {target}"}
+    alt = f"Predicted against true {target} for {len(points)} held-out rows"
+    label = names["y_label"]
+    errors = charts.residuals(points, x_label=label, alt=f"Errors against {label}")
+    caption = "Held-out rows; on the dashed lines prediction and true value agree"
+    parts = [_charts([charts.scatter(points, **names, alt=alt), errors], caption)]
+    if ends.rows:
+        covered = f"{ends.coverage:.1%} ± {ends.coverage_error:.1%}"
+        caption = (
+            f"Intervals of {ends.level:.0%} cover {covered} of the held-out rows; their median "
+            f"width is {ends.median_width:.4g}. Dots: true values, red if outside"
+        )
+        alt = f"Intervals of {len(ends.rows)} held-out rows, which cover {covered}"
+        parts.append(_figure(charts.intervals(ends.rows, y_label=target, alt=alt), caption))
+    return joined(parts)
+
+
+def _importance(facts: Facts) -> Markup:
+    """Draw the importance of the most important columns, with two standard errors."""
+    shares, errors = facts.importance, facts.importance_error
+    entries = [
+        (column, share, share + 2 * errors[column], f"{share:.1%} ± {errors[column]:.1%}")
+        for column, share in shares.items()
+        if share > 0
+    ][:_MAX_BARS]
+    if not entries:
+        return tag("p", "No column changes the predictions.")
+    alt = "Importance of columns: " + ", ".join(f"{name} {text}" for name, _, _, text in entries)
+    caption = (
+        "Change of predictions if only this column changes, as a share of all columns, with two "
+        "standard errors"
+    )
+    if n_others := len(shares) - len(entries):
+        caption += f"; {n_others} more column{'s' * (n_others > 1)} with less effect or none"
+    return _figure(charts.bars(entries, alt=alt), caption)
+
+
+def _effects(found: Effects) -> Markup:
+    """Draw the strongest effects of single columns, and of a pair."""
+    if not found.curves:
+        return tag("p", f"{found.why_none}.") if found.why_none else Markup("")
+    what = found.outputs[0] if len(found.outputs) == 1 else "score"
+    caption = (
+        f"Effect of single columns on the {what}, if the other columns do not change: exact for "
+        "the product kernels, which are a part of the blend"
+    )
+    pictures = [_effect(curve, what, found.outputs) for curve in found.curves]
+    parts = [_charts(pictures, caption, charts.legend(found.outputs))]
+    return joined(parts if found.pair is None else [*parts, _pair(found.pair)])
+
+
+def _effect(curve: Curve, what: str, outputs: list[str]) -> Markup:
+    column, alt = curve.column, f"Effect of {curve.column} on the {what}"
+    if curve.kind == "levels":
+        if len(outputs) == 1:
+            return charts.levels(curve.x, curve.y[0], title=column, alt=alt)
+        heights = [0.0, *(height for row in curve.y for height in row)]
+        axes = charts.Axes((-0.5, len(curve.x) - 0.5), (min(heights), max(heights)))
+        for k, row in enumerate(curve.y):
+            axes.curve(list(enumerate(row)), k)
+        return axes.drawn(column, ", ".join(curve.x), "effect", alt, x_ends=("", ""))
+    lines = [list(zip(curve.x, heights)) for heights in curve.y]
+    guide = [(min(curve.x), 0.0), (max(curve.x), 0.0)]
+    return charts.curves(
+        lines, title=column, x_label=column, y_label="effect", alt=alt, guide=guide
+    )
+
+
+def _pair(pair: PairMap) -> Markup:
+    first, second = pair.columns
+    across, up = (
+        [value if isinstance(value, str) else f"{value:.3g}" for value in axis]
+        for axis in (pair.x, pair.y)
+    )
+    # The largest value of the second column is at the top.
+    cells = [list(row) for row in zip(*pair.z)][::-1]
+    title = f"{first} and {second} together"
+    alt = f"Effect of {first} and {second} together on the {pair.output}"
+    labels = {"title": title, "x_label": first, "y_label": second, "alt": alt}
+    picture = charts.heat_map(cells, up[::-1], across, **labels, numbers=False)
+    far = max(abs(cell) for row in cells for cell in row)
+    caption = (
+        f"Strongest interaction: effect on the {pair.output} beyond the effects of both columns. "
+        f"Blue: above zero; red: below; up to ±{far:.3g}"
+    )
+    return _figure(picture, caption)
