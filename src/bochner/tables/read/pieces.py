@@ -72,16 +72,20 @@ def _is_empty(column):
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose pieces are read from its file each time."""
+    """A table whose pieces are read from its file each time; ``only`` is a single piece."""
 
     read: Read
     declared: dict[str, Any]
     types: dict[str, Any]
     n_rows: int
     attrs: dict[str, Any]
+    only: Any = None
 
     def pieces(self) -> Iterator[Any]:
         """Iterate over frames with the types of the whole; a changed file raises an error."""
+        if self.only is not None:
+            yield self.only
+            return
         n_read = 0
         for piece in self.read(self.declared):
             n_read += len(piece)
@@ -103,6 +107,8 @@ class Table:
 
     def whole(self) -> Any:
         """Return all rows in one frame; columns of a large table are in temporary files."""
+        if self.only is not None:
+            return self.only
         import pandas
 
         large = is_large(self.n_rows, len(self.types))
@@ -117,15 +123,15 @@ class Table:
         return frame
 
 
-def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Any:
-    """Return a ``Table``, or a frame if there is only one piece.
+def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Table:
+    """Find the types of columns in a first pass.
 
     ``whole_column`` is for text files: it reads a column whose type pieces do not decide.
     """
     pieces = read({})
     first, second = next(pieces), next(pieces, None)
     if second is None:
-        return first
+        return Table(read, {}, dict(first.dtypes), len(first), first.attrs, first)
     seen: dict[str, _Seen] = {}
     sizes: list[int] = []
     for piece in track(chain([first, second], pieces), "reading the types of columns"):
