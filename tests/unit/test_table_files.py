@@ -113,6 +113,8 @@ def test_headers_and_lines_that_do_not_quite_fit(tmp_path):
     ]
     path.write_text("a,a,b,a\n1,2,3,4\n")
     assert list(load_table(path).columns) == ["a", "a.1", "b", "a.2"]
+    path.write_text('n, "last, first"\n1, "x, y"\n2, "z, w"\n')  # blanks before quotes
+    assert load_table(path).to_dict("list") == {"n": [1, 2], "last, first": ["x, y", "z, w"]}
 
 
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])

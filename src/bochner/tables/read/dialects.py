@@ -127,7 +127,7 @@ def _found(lines, first, start, separator, encoding, options):
     separator = separator or _separator_of(lines[start:], options.training.sep)
     rows = [
         _Line(row.cells, row.start + start, row.end + start)
-        for row in _rows(lines[start:], separator)
+        for row in split_rows(lines[start:], separator)
     ]
     cells = [
         cell.strip()
@@ -192,7 +192,8 @@ def _header_in_comment(lines, first, start, separator):
         return None
     text = lines[number].strip()
     row = next(
-        _rows([text if _is_named_number(text, separator) else text.lstrip("# \t")], separator), None
+        split_rows([text if _is_named_number(text, separator) else text.lstrip("# \t")], separator),
+        None,
     )
     if row is None or len(row.cells) < 2 or not are_names(row.cells):
         return None
@@ -256,7 +257,7 @@ def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
     """
 
     def agreement(mark):
-        rows = [row.cells for row in _rows(lines, mark)]
+        rows = [row.cells for row in split_rows(lines, mark)]
         width = table_width(rows)
         if mark == COMMA and _holds_decimal_commas(rows):
             return -1.0, False, 0
@@ -265,10 +266,10 @@ def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
         return sum(len(row) == width for row in rows) / len(rows), mark == usual, width
 
     best = max(SEPARATORS, key=agreement)
-    by_spaces = [row.cells for row in _rows(lines, WHITESPACE)]
+    by_spaces = [row.cells for row in split_rows(lines, WHITESPACE)]
     if len(by_spaces) < 2 or len({len(row) for row in by_spaces}) > 1 or len(by_spaces[0]) < 2:
         return best
-    by_best = [row.cells for row in _rows(lines, best)]
+    by_best = [row.cells for row in split_rows(lines, best)]
     return WHITESPACE if _n_numeric(by_spaces) > _n_numeric(by_best) else best
 
 
@@ -284,13 +285,12 @@ def _n_numeric(rows):
     return column_kinds(rows[1:], table_width(rows), decimal_of(cells)).count("number")
 
 
-def _rows(lines: Sequence[str], separator: str) -> Iterator[_Line]:
-    """Split lines into rows of fields, without blank ones."""
+def split_rows(lines: Sequence[str], separator: str) -> Iterator[_Line]:
+    """Split lines into rows of fields as pandas does, without blank ones."""
     if separator == WHITESPACE:
+        separator = " "
         lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, SAMPLE_ROWS)]
-        reader = csv.reader(lines, delimiter=" ", skipinitialspace=True)
-    else:
-        reader = csv.reader(lines, delimiter=separator)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     start = 0
     try:
         for cells in islice(reader, SAMPLE_ROWS):

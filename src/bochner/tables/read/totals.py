@@ -1,14 +1,12 @@
 """A closing row of totals in a text file, which is not an observation."""
 
 import codecs
-import csv
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
 from ..columns.written_numbers import POINT, number_of
-from .dialects import SAMPLE_ROWS, WHITESPACE, Dialect
+from .dialects import SAMPLE_ROWS, Dialect, split_rows
 from .headers import MISSING, column_kinds
 
 _WORDS = (
@@ -101,15 +99,11 @@ def _start_of_last_line(text: str) -> int:
     return max(stripped.rfind("\n"), stripped.rfind("\r")) + 1
 
 
-def _last_row(text: str, separator: str) -> Sequence[str] | None:
+def _last_row(text: str, separator: str) -> list[str] | None:
     """Return the fields of the last line, None if it is incomplete or part of a quoted field."""
     start = _start_of_last_line(text)
     line = text[start:].strip("\r\n")
     if start == 0 or line.count('"') % 2:
         return None
-    if separator == WHITESPACE:
-        line, separator = line.replace("\t", " ").strip(), " "
-    try:
-        return next(csv.reader([line], delimiter=separator, skipinitialspace=True), None)
-    except csv.Error:
-        return None
+    row = next(split_rows([line], separator), None)
+    return None if row is None else row.cells
