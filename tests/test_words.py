@@ -14,7 +14,11 @@ SOURCES = Path(__file__).resolve().parents[1] / "src"
 # Packages that are checked, as paths below ``src``.
 CHECKED = [
     *(f"bochner/{name}" for name in ("_checks.py", "_loops", "_terminal", "data", "datasets")),
+    "bochner/export",
     "bochner/plots",
+    *(f"bochner/tables/{name}" for name in ("columns", "read", "__init__.py", "errors.py")),
+    *(f"bochner/tables/model_{name}.py" for name in ("file", "schema", "trial")),
+    *(f"bochner/tables/{name}.py" for name in ("predictions", "provenance", "storage")),
     "bochner_papers",
 ]
 

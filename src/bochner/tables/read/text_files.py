@@ -40,21 +40,24 @@ class TextFile:
                 f"{source.name} is empty: it needs a line of column names and lines of values."
             )
         if dialect.n_surplus > 1:
+            n_names = len(dialect.names)
             raise TableError(
-                f"{source.name} cannot be read: its lines have "
-                f"{len(dialect.names) + dialect.n_surplus} fields, but its header has "
-                f"{len(dialect.names)}."
+                f"{source.name} cannot be read: its lines have {n_names + dialect.n_surplus} "
+                f"fields, but its header has {n_names}."
             )
         ending, n_bytes = source.ending()
         n_closing, on_totals = closing_row(ending, beginning, dialect, complete)
         notes = [*dialect.notes, *on_totals]
         if dialect.n_surplus and not dialect.closed:
             notes.append("Lines have one field more than the header: the first holds row names.")
-        attrs: dict[str, Any] = {"sep": dialect.separator}
-        attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
-        attrs |= {"notes": notes} if notes else {}
-        attrs |= {} if dialect.header else {"header": False}
-        attrs |= {} if options.skip_rows is None else {"skip_rows": options.skip_rows}
+        attrs = {
+            "sep": dialect.separator,
+            "decimal": dialect.decimal,
+            "notes": notes or None,
+            "header": None if dialect.header else False,
+            "skip_rows": options.skip_rows,
+        }
+        attrs = {name: value for name, value in attrs.items() if value is not None}
         stop = n_bytes - n_closing if n_closing else None
         return cls(source, dialect, dialect.decimal or options.doubtful_decimal, stop, attrs)
 
