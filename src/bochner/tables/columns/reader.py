@@ -158,7 +158,8 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         def columns():
             for name in self.roles_:
                 made, note = self._read_one(X, name)
-                found.update({name: note} if note else {})
+                if note:
+                    found[name] = note
                 yield from made.items()
 
         return frame_of(columns(), X.index, len(self.sources_)), found

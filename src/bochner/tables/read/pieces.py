@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._terminal.progress import track
 from ...data import release_scratches
+from ...data.columns import EXACT_INTEGERS
 from ...data.tables import FRAME_BLOCK
 from ..errors import TableError
 from .spooling import is_large, room_for
@@ -21,8 +22,6 @@ from .spooling import is_large, room_for
 # Rows of a piece, fewer for many columns: a multiple of the blocks of tabular models, so that
 # predictions of pieces have the same digits as those of the whole table.
 ROWS_AT_ONCE, _CELLS_AT_ONCE = 12 * FRAME_BLOCK, 2**22
-# Above this, not every integer is a float.
-_EXACT = 2**53
 
 # Iterates over the pieces of a table; the arguments are types of some columns of a text file (a
 # mapping) and, optionally, the ``columns`` to read.
@@ -162,7 +161,7 @@ def _declared(seen, whole_column):
         mixed = len(one.types) > 1 or one.of_empty is not None
         if len(one.kinds) > 1:
             declared[name] = text
-        elif mixed and one.largest >= _EXACT:
+        elif mixed and one.largest >= EXACT_INTEGERS:
             found = whole_column(name).dtype
             declared[name] = text if found == np.dtype(object) else found
     return declared
