@@ -210,17 +210,13 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         splitter = StratifiedKFold if smallest >= _FOLDS else KFold
         options = {"shuffle": True, "random_state": self.random_state}
         folds = list(observations.folds(splitter(_FOLDS, **options), y))
-        columns: dict[str, np.ndarray] = {}
+        columns = {made: np.empty(len(y)) for made in self.mean_columns_}
         for name in self.encoded_:
             texts = self._texts(X, name)
-            parts = [
-                (rest, self._means(texts[rest], _encoders(texts[kept], targets[kept]), name))
-                for kept, rest in folds
-            ]
-            for made in parts[0][1]:
-                columns[made] = np.empty(len(texts))
-                for rest, means in parts:
-                    columns[made][rest] = means[made]
+            for kept, rest in folds:
+                encoders = _encoders(texts[kept], targets[kept])
+                for made, means in self._means(texts[rest], encoders, name).items():
+                    columns[made][rest] = means
         return columns
 
     def _texts(self, X, name):

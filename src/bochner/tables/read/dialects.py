@@ -13,12 +13,11 @@ from ..columns.written_numbers import COMMA, POINT, decimal_of
 from .encodings import encoding_note, encoding_of
 from .headers import (
     SAMPLE_CELLS,
+    FirstRows,
     Layout,
     are_names,
     column_kinds,
     find_layout,
-    holds_names,
-    is_header,
     table_width,
 )
 
@@ -117,14 +116,14 @@ def dialect_of(beginning: bytes, complete: bool, options: TextOptions | None = N
         start = _after_comments(lines, first)
     else:
         start = first = max(first, options.skip_rows)
-    dialect = _found(lines, first, start, separator, encoding, options)
+    dialect = _dialect(lines, first, start, separator, encoding, options)
     n_lines = options.training.skip_rows if options.skip_rows is None else None
     if n_lines and not set(options.training.used) <= set(dialect.names):
         return dialect_of(beginning, complete, replace(options, skip_rows=n_lines))
     return dialect
 
 
-def _found(lines, first, start, separator, encoding, options):
+def _dialect(lines, first, start, separator, encoding, options):
     """Find the rest of the dialect; comments are between ``first`` and ``start``."""
     separator = separator or _separator_of(lines[start:], options.training.sep)
     rows = list(split_rows(lines[start:], separator, start))
@@ -161,17 +160,19 @@ def _found(lines, first, start, separator, encoding, options):
 def _layout(lines, first, start, rows, separator, decimal, options):
     """Return the layout, and the rows, after the last comment if it holds the names."""
     cells = [row.cells for row in rows]
-    header = options.header
+    table, header = FirstRows(cells, decimal), options.header
     if header is None and options.training.unnamed:
         named = find_layout(cells, decimal, None, options.training.used)
         names = [cell.strip() for cell in cells[named.n_before]] if cells else []
         header = set(options.training.used) <= set(names)
     if options.skip_rows is not None:
-        return Layout(0, holds_names(cells, decimal) if header is None else header), rows
+        if header is None:
+            header = not cells or not table.holds_values(0)
+        return Layout(0, header), rows
     layout = find_layout(cells, decimal, header, options.training.used)
     comment = _header_in_comment(lines, first, start, separator)
-    in_comment = comment is not None and len(comment.cells) == table_width(cells)
-    if in_comment and layout.n_before == 0 and header is None and not is_header(cells, decimal):
+    in_comment = comment is not None and len(comment.cells) == table.width
+    if in_comment and layout.n_before == 0 and header is None and not table.is_header(0):
         return Layout(0, True), [comment, *rows]
     return layout, rows
 

@@ -130,9 +130,14 @@ def open_table(source: Source, options: TextOptions) -> Table:
 
 
 def _text_table(source, options):
-    ways = [TextFile.found] if options.encoding else [TextFile.found, TextFile.found_by_all_letters]
-    for find in ways:
-        text = find(source, options)
+    """Return the table in a text file.
+
+    If an encoding detected from the beginning cannot decode a later byte, detect it again from
+    letters of the whole file.
+    """
+    ways = [TextFile.detect, TextFile.detect_from_letters]
+    for detect in ways[:1] if options.encoding else ways:
+        text = detect(source, options)
         try:
             return table_of(text.pieces, text.whole_column)
         except UnicodeDecodeError:

@@ -29,7 +29,7 @@ class TextFile:
     attrs: dict[str, Any]
 
     @classmethod
-    def found(cls, source: Source, options: TextOptions) -> Self:
+    def detect(cls, source: Source, options: TextOptions) -> Self:
         """Detect the dialect from the beginning of the file, and a closing row of totals."""
         sep = WHITESPACE if options.sep == " " else options.sep
         options = replace(options, sep=sep or source.separator())
@@ -62,10 +62,10 @@ class TextFile:
         return cls(source, dialect, dialect.decimal or options.doubtful_decimal, stop, attrs)
 
     @classmethod
-    def found_by_all_letters(cls, source: Source, options: TextOptions) -> Self:
+    def detect_from_letters(cls, source: Source, options: TextOptions) -> Self:
         """Detect the dialect, with the encoding of the whole file instead of its beginning."""
         encoding = encoding_of(source.letters(), complete=True)
-        file = cls.found(source, replace(options, encoding=encoding))
+        file = cls.detect(source, replace(options, encoding=encoding))
         notes = [*encoding_note(encoding), *file.attrs.get("notes", [])]
         return replace(file, attrs=file.attrs | ({"notes": notes} if notes else {}))
 
@@ -96,7 +96,7 @@ class TextFile:
                     while (piece := self._next(reader)) is not None:
                         yield piece
             except pandas.errors.ParserError as error:
-                words = _in_words(str(error), self.dialect.n_lines)
+                words = _parser_message(str(error), self.dialect.n_lines)
                 raise TableError(f"{self.source.name} cannot be read: {words}") from None
 
     def whole_column(self, name: str) -> Any:
@@ -125,7 +125,7 @@ def _without_warnings() -> Any:
     return warnings.catch_warnings(action="ignore", category=needed("pandas").errors.ParserWarning)
 
 
-def _in_words(error: str, n_before: int) -> str:
+def _parser_message(error: str, n_before: int) -> str:
     """Rephrase errors of pandas about lines, after ``n_before`` skipped lines."""
     ragged = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error)
     if ragged:
