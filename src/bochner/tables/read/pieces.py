@@ -52,6 +52,28 @@ class _Seen:
         if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
             self.largest = max(self.largest, abs(int(column.min())), abs(int(column.max())))
 
+    def whole_type(self):
+        """Return the type of the whole column."""
+        import pandas
+
+        kinds = list(self.types.values())
+        if not kinds:
+            return self.of_empty
+        has_empty_piece = self.of_empty is not None
+        if has_empty_piece and all(
+            isinstance(kind, np.dtype) and kind.kind in "iu" for kind in kinds
+        ):
+            kinds.append(np.dtype(np.float64))
+        if len(kinds) == 1:
+            is_truth = kinds[0].kind == "b"
+            return np.dtype(object) if has_empty_piece and is_truth else kinds[0]
+        if self.kinds == {"number"} and all(isinstance(kind, np.dtype) for kind in kinds):
+            return np.result_type(*kinds)
+        if all(isinstance(kind, pandas.CategoricalDtype) for kind in kinds):
+            levels = list(dict.fromkeys(level for kind in kinds for level in kind.categories))
+            return pandas.CategoricalDtype(levels, kinds[0].ordered)
+        return np.dtype(object)
+
 
 def _kind(column):
     """Return number, truth or the name of a type; truth values beside missing ones are objects."""
@@ -142,9 +164,7 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Ta
             seen[name].add(piece[name])
         sizes.append(len(piece))
     declared = {} if whole_column is None else _declared(seen, whole_column)
-    types = {
-        name: declared[name] if name in declared else _common(one) for name, one in seen.items()
-    }
+    types = {name: column.whole_type() for name, column in seen.items()} | declared
     return Table(read, declared, types, sum(sizes), dict(first.attrs))
 
 
@@ -157,35 +177,14 @@ def _declared(seen, whole_column):
 
     text = pandas.Series(["a"]).dtype
     declared = {}
-    for name, one in seen.items():
-        mixed = len(one.types) > 1 or one.of_empty is not None
-        if len(one.kinds) > 1:
+    for name, column in seen.items():
+        mixed = len(column.types) > 1 or column.of_empty is not None
+        if len(column.kinds) > 1:
             declared[name] = text
-        elif mixed and one.largest >= EXACT_INTEGERS:
-            found = whole_column(name).dtype
-            declared[name] = text if found == np.dtype(object) else found
+        elif mixed and column.largest >= EXACT_INTEGERS:
+            kind = whole_column(name).dtype
+            declared[name] = text if kind == np.dtype(object) else kind
     return declared
-
-
-def _common(one):
-    """Return the type of a column whose pieces have these types."""
-    import pandas
-
-    kinds = list(one.types.values())
-    if not kinds:
-        return one.of_empty
-    if one.of_empty is not None and all(
-        isinstance(kind, np.dtype) and kind.kind in "iu" for kind in kinds
-    ):
-        kinds.append(np.dtype(np.float64))
-    if len(kinds) == 1:
-        return np.dtype(object) if one.of_empty is not None and kinds[0].kind == "b" else kinds[0]
-    if one.kinds == {"number"} and all(isinstance(kind, np.dtype) for kind in kinds):
-        return np.result_type(*kinds)
-    if all(isinstance(kind, pandas.CategoricalDtype) for kind in kinds):
-        levels = list(dict.fromkeys(level for kind in kinds for level in kind.categories))
-        return pandas.CategoricalDtype(levels, kinds[0].ordered)
-    return np.dtype(object)
 
 
 def _typed(piece, types, attrs):

@@ -92,7 +92,9 @@ class TextFile:
             for _ in range(self.dialect.n_lines):
                 stream.readline()
             try:
-                with _without_warnings(), pandas.read_csv(stream, **options) as reader:
+                with _without_warnings():
+                    reader = pandas.read_csv(stream, **options)
+                with reader:
                     while (piece := self._next(reader)) is not None:
                         yield piece
             except pandas.errors.ParserError as error:
