@@ -1135,8 +1135,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_predictions.py",
         {
             "prediction-ends": (
-                'for side, end in zip(("lower", "upper"), ends.T)',
-                'for side, end in zip(("upper", "lower"), ends.T)',
+                'for side in ("lower", "upper")',
+                'for side in ("upper", "lower")',
             ),
             "prediction-formulas": ("and not math.isfinite(number_of(value))", "and False"),
         },

@@ -239,9 +239,9 @@ def a_wrong_formula():
 
 
 @pytest.mark.usefixtures("a_wrong_formula")
-def test_a_graph_that_says_something_else_is_refused(tmp_path):
+def test_a_graph_with_other_results_is_refused(tmp_path):
     fitted = features().fit(X)
-    with pytest.raises(ValueError, match=r"SpectralFeatures does not say.*differ by 5.0e-04"):
+    with pytest.raises(ValueError, match=r"SpectralFeatures does not agree.*differ by 5.0e-04"):
         to_onnx(fitted, tmp_path / "model.onnx", X=X)
     assert not list(tmp_path.iterdir())
     to_onnx(fitted, X=X, tolerance=1e-3)

@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 from bochner import load_table
 from bochner.tables import TableError
 from bochner.tables.read.dialects import TextOptions, dialect_of
-from bochner.tables.read.reading import read_file
+from bochner.tables.read.reading import read_file, read_pieces
 
 FRAME = pandas.DataFrame(
     {
@@ -88,15 +88,15 @@ def test_options_that_make_no_sense(tmp_path, options, message):
 def test_a_doubtful_mark_is_read_as_the_file_of_the_fit_was(tmp_path):
     options = TextOptions(doubtful_decimal=",")
     (tmp_path / "t.csv").write_text("a;b\n1,234;x\n5,678;y\n")
-    assert read_file(tmp_path / "t.csv")[0]["a"].tolist() == ["1,234", "5,678"]
-    assert read_file(tmp_path / "t.csv", options)[0]["a"].tolist() == [1.234, 5.678]
+    assert load_table(tmp_path / "t.csv")["a"].tolist() == ["1,234", "5,678"]
+    assert read_file(tmp_path / "t.csv", options)["a"].tolist() == [1.234, 5.678]
     (tmp_path / "t.csv").write_text("a;b\n1.5;x\n5.678;y\n")
-    assert read_file(tmp_path / "t.csv", options)[0]["a"].tolist() == [1.5, 5.678]
+    assert read_file(tmp_path / "t.csv", options)["a"].tolist() == [1.5, 5.678]
 
 
 def test_values_are_carried_over_as_they_are_written(tmp_path):
     (tmp_path / "t.csv").write_text("id,x\n007,1.50\nNA,2\n")
-    frame, as_written = read_file(tmp_path / "t.csv", verbatim=["id"])
+    ((frame, as_written),) = read_pieces(tmp_path / "t.csv", TextOptions(), verbatim=["id"])
     assert frame["x"].tolist() == [1.5, 2.0]
     assert as_written["id"].tolist() == ["007", "NA"]
 
@@ -113,6 +113,8 @@ def test_headers_and_lines_that_do_not_quite_fit(tmp_path):
     ]
     path.write_text("a,a,b,a\n1,2,3,4\n")
     assert list(load_table(path).columns) == ["a", "a.1", "b", "a.2"]
+    path.write_text('n, "last, first"\n1, "x, y"\n2, "z, w"\n')  # blanks before quotes
+    assert load_table(path).to_dict("list") == {"n": [1, 2], "last, first": ["x, y", "z, w"]}
 
 
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])

@@ -430,4 +430,4 @@ def test_the_command_reports_and_repeats_what_it_did(tmp_path, capsys, monkeypat
     similar = "no column 'colunm_3'; did you mean 'column_3'? Its columns are 'column_3', "
     assert similar in capsys.readouterr().err
     assert main(["fit", "t.csv", "--target", "column_3", "--skip-rows", "x", *options]) == 2
-    assert read_file(tmp_path / "t.csv", TextOptions(skip_rows=2, header=False))[0].shape == (59, 3)
+    assert read_file(tmp_path / "t.csv", TextOptions(skip_rows=2, header=False)).shape == (59, 3)

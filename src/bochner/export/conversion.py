@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_positive
 from .._terminal.files import written_whole
 from .graph import NotExportable
-from .registration import MISSING, register_converters
-from .steps import FLOAT32_STEPS
-from .trial import Trial, last_step, name_of
+from .registration import FLOAT32_STEPS, MISSING, register_converters
+from .trial import Trial, name_of, step_of
 
 # Old enough for most runtimes, and the first that all converters of skl2onnx know.
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -141,7 +140,7 @@ def _converted(estimator, trial, names):
     import skl2onnx
     from onnx import checker, helper
 
-    last = last_step(estimator)
+    last = step_of(estimator, -1)
     # skl2onnx has no option "zipmap" for LinearSVC.
     options = {} if isinstance(last, LinearSVC) else {"zipmap": False}
     try:

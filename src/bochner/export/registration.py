@@ -1,4 +1,4 @@
-"""Registration of our estimators with skl2onnx: output shapes, options and converters."""
+"""Registration with skl2onnx: our estimators, and steps that it converts in float32 only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.svm import LinearSVC
 
 import bochner
 
@@ -16,8 +20,9 @@ from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular.base import SpectralModel
 from .estimators import class_labels, is_written, written
-from .graph import Graph
+from .graph import Graph, NotExportable
 
+MISSING = "Export to ONNX needs {}, which is not installed: pip install 'bochner[onnx]'."
 _CLASSIFIER_OPTIONS = {
     "zipmap": [True, False, "columns"],
     "nocl": [True, False],
@@ -56,9 +61,6 @@ def register_converters() -> None:
         )
 
 
-MISSING = "Export to ONNX needs {}, which is not installed: pip install 'bochner[onnx]'."
-
-
 def exported_types() -> list[type]:
     """Return the public classes that can be exported."""
     # Subpackages that are imported on first use may be missing.
@@ -68,7 +70,7 @@ def exported_types() -> list[type]:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     estimator = operator.raw_operator
-    graph = Graph(scope, operator, container, working_dtype(estimator, input_dtype(operator)))
+    graph = Graph(scope, operator, container, working_dtype(estimator, _input_dtype(operator)))
     for value, output in zip(written(estimator, graph), operator.outputs):
         graph.give(value, output)
 
@@ -99,7 +101,7 @@ def kernel_expansions(estimator: Any) -> list[KernelExpansion]:
     return []
 
 
-def input_dtype(operator):
+def _input_dtype(operator):
     from skl2onnx.common.data_types import DoubleTensorType
 
     double = any(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
@@ -116,9 +118,34 @@ def _give_shapes(operator: Any) -> None:
     )
 
     estimator, n_rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
-    floats = DoubleTensorType if input_dtype(operator) == np.float64 else FloatTensorType
+    floats = DoubleTensorType if _input_dtype(operator) == np.float64 else FloatTensorType
     if isinstance(estimator, ClassifierMixin):
         texts = class_labels(estimator.classes_).dtype.kind == "O"
         operator.outputs[0].type = (StringTensorType if texts else Int64TensorType)([n_rows])
     # The number of columns is not declared: it follows from the nodes.
     operator.outputs[-1].type = floats([n_rows, None])
+
+
+def _convert_float32(scope, operator, container):
+    """Convert a step by skl2onnx, and reject inputs in float64 and imputers that drop columns."""
+    from skl2onnx.common._registration import get_converter
+
+    step = operator.raw_operator
+    # CalibratedClassifierCV reads raw scores, which are right in float64.
+    raw = container.get_options(step).get("raw_scores")
+    if _input_dtype(operator) == np.float64 and not raw:
+        raise NotExportable(
+            f"skl2onnx converts {type(step).__name__} in float32 only: write dtype=np.float32, "
+            "or export the pipeline without this step."
+        )
+    statistics = step.statistics_ if isinstance(step, SimpleImputer) else np.zeros(0)
+    if statistics.dtype.kind == "f" and np.isnan(statistics).any():
+        instead = "SimpleImputer(keep_empty_features=True)"
+        raise NotExportable(f"skl2onnx cannot drop empty columns: write {instead}.")
+    get_converter(operator.type)(scope, operator, container)
+
+
+FLOAT32_STEPS: dict[type, Any] = dict.fromkeys(
+    (LinearSVC, RidgeClassifier, RidgeClassifierCV, SimpleImputer, PolynomialFeatures),
+    _convert_float32,
+)

@@ -41,8 +41,9 @@ class Trial:
     @classmethod
     def of(cls, estimator: Any, X: Any, dtype: np.dtype) -> Trial:
         """Return a trial on the first rows of X, or on no rows if X is None."""
-        by_name = isinstance(first_step(estimator), ColumnTransformer)
-        if X is None and by_name and "feature_names_in_" in vars(first_step(estimator)):
+        first = step_of(estimator, 0)
+        by_name = isinstance(first, ColumnTransformer)
+        if X is None and by_name and hasattr(first, "feature_names_in_"):
             raise ValueError("Columns are read by name: write to_onnx(..., X=frame).")
         rows = np.empty((0, estimator.n_features_in_)) if X is None else X[:_N_ROWS]
         if not is_frame(rows):
@@ -129,35 +130,31 @@ class Trial:
             warnings.simplefilter("ignore")  # arrays have no names of columns
             if is_classifier(estimator):
                 has_probabilities = hasattr(estimator, "predict_proba")
-                scores = (
-                    estimator.predict_proba if has_probabilities else estimator.decision_function
-                )
-                return [estimator.predict(self.rows), np.asarray(scores(self.rows))]
+                method = "predict_proba" if has_probabilities else "decision_function"
+                scores = getattr(estimator, method)(self.rows)
+                return [estimator.predict(self.rows), np.asarray(scores)]
             method = estimator.predict if is_regressor(estimator) else estimator.transform
             return [np.asarray(as_dense(method(self.rows)))]
 
     def _tolerance(self):
-        expansions = kernel_expansions(last_step(self.estimator))
+        expansions = kernel_expansions(step_of(self.estimator, -1))
         single = any(f.coefficients.dtype == np.float32 for f in expansions)
         return _FLOAT32_TOLERANCE if single else _TOLERANCES[self.dtype]
 
     def _refuse(self, how):
         other = " Write dtype=np.float64, or" if self.dtype == np.float32 else " Write"
         raise ValueError(
-            f"The {self.dtype} graph of {name_of(self.estimator)} does not say what the model "
-            f"says: on {len(self.rows)} rows {how}."
-            f"{other} a larger tolerance where that is precise enough."
+            f"The {self.dtype} graph of {name_of(self.estimator)} does not agree with the model: "
+            f"on {len(self.rows)} rows {how}."
+            f"{other} a larger tolerance if that is precise enough."
         )
 
 
-def first_step(estimator: Any) -> Any:
-    """Return the first step of a pipeline, or the estimator itself."""
-    return first_step(estimator.steps[0][1]) if isinstance(estimator, Pipeline) else estimator
-
-
-def last_step(estimator: Any) -> Any:
-    """Return the last step of a pipeline, or the estimator itself."""
-    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+def step_of(estimator: Any, place: int) -> Any:
+    """Return the first (0) or last (−1) step of a pipeline, or the estimator itself."""
+    if isinstance(estimator, Pipeline):
+        return step_of(estimator.steps[place][1], place)
+    return estimator
 
 
 def name_of(estimator: Any) -> str:

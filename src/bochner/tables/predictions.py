@@ -66,7 +66,7 @@ def prediction_pieces(
     for table, written in pieces:
         names = [column_named(name, written.columns, " to keep") for name in keep]
         kept = {name: written[name].reset_index(drop=True) for name in names}
-        frame, counts = model["columns"].read_counting(table)
+        frame, counts = model["columns"].read(table)
         for name, more in counts.items():
             strays[name] = strays[name] + more if name in strays else more
         with collect_unfamiliar(cells):
@@ -84,14 +84,18 @@ def _predicted(model, facts, frame, proba, interval):
     labels = model.predict(frame) if shares is None else model._labels(shares)
     predicted: dict[str, Any] = {f"predicted {facts.target}": labels}
     if interval is not None:
-        ends = model.predict_interval(frame, interval)
-        predicted |= {
-            f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)
-        }
+        predicted |= zip(_interval_names(interval), model.predict_interval(frame, interval).T)
     if shares is not None:
-        classes = facts.of_classes.classes
-        predicted |= {f"probability of {label}": one for label, one in zip(classes, shares.T)}
+        predicted |= zip(_probability_names(facts), shares.T)
     return predicted
+
+
+def _interval_names(interval):
+    return [f"{side} {100 * interval:g} %" for side in ("lower", "upper")]
+
+
+def _probability_names(facts):
+    return [f"probability of {label}" for label in facts.of_classes.classes]
 
 
 def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:
@@ -155,12 +159,10 @@ def as_json_values(
 
     content: dict[str, Any] = {"predictions": columns[f"predicted {facts.target}"]}
     if interval is not None:
-        ends = rows([f"{side} {100 * interval:g} %" for side in ("lower", "upper")])
-        content |= {"interval": interval, "intervals": ends}
+        content |= {"interval": interval, "intervals": rows(_interval_names(interval))}
     if proba and facts.of_classes is not None:
-        classes = facts.of_classes.classes
-        shares = rows([f"probability of {label}" for label in classes])
-        content |= {"classes": classes, "probabilities": shares}
+        shares = rows(_probability_names(facts))
+        content |= {"classes": facts.of_classes.classes, "probabilities": shares}
     return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
 
 

@@ -1,6 +1,5 @@
 """Allow-list of the classes that a model file may hold."""
 
-import os
 from importlib import import_module
 
 # A file cannot import any other class.  Estimators store their attributes; the other classes are
@@ -106,15 +105,3 @@ def stored_class(module: str, name: str) -> type:
     if (module, name) not in STORED_CLASSES:
         raise KeyError(f"{module}.{name}")
     return getattr(import_module(module), name)
-
-
-def trusted_types(path: str | os.PathLike[str]) -> list[str]:
-    """Return the types in a skops file that skops does not trust by itself but that are ours.
-
-    ``skops.io.load(path, trusted=trusted_types(path))`` loads parts of a model, such as a measure.
-    For whole models use ``bochner.load``, which trusts less and checks more.
-    """
-    import skops.io
-
-    ours = {f"{module}.{name}" for module, name in STORED_CLASSES if module.startswith("bochner.")}
-    return sorted(ours.intersection(skops.io.get_untrusted_types(file=path)))

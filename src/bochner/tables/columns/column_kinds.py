@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from ..._terminal.text import quoted
-from ...data.columns import column_kind, exact_values, float_column, integer_origin, is_text
+from ...data.columns import (
+    EXACT_INTEGERS,
+    column_kind,
+    exact_values,
+    float_column,
+    integer_origin,
+    is_text,
+)
 from ..errors import TableError, needed
 from .written_dates import checked_order, date_columns, formats_in_words, other_formats, parsed
 from .written_numbers import number_of, numbers_of
@@ -45,7 +52,7 @@ def whole(column: Any) -> Any:
     if not needed("pandas").api.types.is_float_dtype(column):
         return column
     present = column.dropna()
-    is_whole = np.all(present % 1 == 0) and np.all(np.abs(present) < 2**53)
+    is_whole = np.all(present % 1 == 0) and np.all(np.abs(present) < EXACT_INTEGERS)
     return column.astype("Int64") if is_whole else column
 
 
@@ -225,9 +232,9 @@ class CategoryColumn:
 
         New levels become categories too: the model reports them.
         """
-        codes, texts = coded_texts(column)
         if is_category(column):
             return {name: column.reset_index(drop=True)}, None
+        codes, texts = coded_texts(column)
         if self.spellings:
             texts = [_spelled(text, tuple(self.spellings)) for text in texts]
         levels = list(dict.fromkeys([*self.levels, *(text for text in texts if text)]))
@@ -247,9 +254,7 @@ def truth_spellings(texts: list[str], counts: np.ndarray) -> tuple[str, ...]:
     """Return the most frequent words for false and true, or () if there are other texts."""
     texts, counts = [text for text in texts if text], counts[[text != "" for text in texts]]
     words = {text.casefold() for text in texts}
-    if not words <= _FALSE_WORDS | _TRUE_WORDS:
-        return ()
-    if not (words & _FALSE_WORDS and words & _TRUE_WORDS):
+    if not words <= _FALSE_WORDS | _TRUE_WORDS or words <= _FALSE_WORDS or words <= _TRUE_WORDS:
         return ()
     if len(words) == 2 and tuple(sorted(words, key=_TRUE_WORDS.__contains__)) not in TRUTH_PAIRS:
         return ()  # such as "t" beside "n"

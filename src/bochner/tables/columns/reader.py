@@ -119,9 +119,9 @@ class ColumnReader(TransformerMixin, BaseEstimator):
                 self.sources_[made] = name
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Return the training rows for a model; means of the target are those of other rows."""
-        frame = self.fit(X, y, **fit_params).transform(X)
+        frame = self.fit(X, y).transform(X)
         if self.encoded_:
             for name, values in self._cross_fitted(with_different_names(X), np.asarray(y)).items():
                 frame[name] = values
@@ -136,14 +136,9 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Any:
         """Return the columns for a model."""
-        return self.read_counting(X)[0]
+        return self.read(X)[0]
 
-    def read(self, X: Any) -> tuple[Any, list[str]]:
-        """Return the columns for a model, and notes on values that had to be changed."""
-        frame, found = self.read_counting(X)
-        return frame, in_words(found)
-
-    def read_counting(self, X: Any) -> tuple[Any, dict[str, Strays]]:
+    def read(self, X: Any) -> tuple[Any, dict[str, Strays]]:
         """Return the columns for a model, and counts of values that had to be changed."""
         check_is_fitted(self)
         X = with_different_names(X)
@@ -153,15 +148,16 @@ class ColumnReader(TransformerMixin, BaseEstimator):
                 f"The table lacks {some_names(missing)}, which the model was fitted "
                 f"with{instead(missing[0], X.columns)}"
             )
-        found: dict[str, Strays] = {}
+        strays: dict[str, Strays] = {}
 
         def columns():
             for name in self.roles_:
                 made, note = self._read_one(X, name)
-                found.update({name: note} if note else {})
+                if note:
+                    strays[name] = note
                 yield from made.items()
 
-        return frame_of(columns(), X.index, len(self.sources_)), found
+        return frame_of(columns(), X.index, len(self.sources_)), strays
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the output columns."""
@@ -214,17 +210,13 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         splitter = StratifiedKFold if smallest >= _FOLDS else KFold
         options = {"shuffle": True, "random_state": self.random_state}
         folds = list(observations.folds(splitter(_FOLDS, **options), y))
-        columns: dict[str, np.ndarray] = {}
+        columns = {made: np.empty(len(y)) for made in self.mean_columns_}
         for name in self.encoded_:
             texts = self._texts(X, name)
-            parts = [
-                (rest, self._means(texts[rest], _encoders(texts[kept], targets[kept]), name))
-                for kept, rest in folds
-            ]
-            for made in parts[0][1]:
-                columns[made] = np.empty(len(texts))
-                for rest, means in parts:
-                    columns[made][rest] = means[made]
+            for kept, rest in folds:
+                encoders = _encoders(texts[kept], targets[kept])
+                for made, means in self._means(texts[rest], encoders, name).items():
+                    columns[made][rest] = means
         return columns
 
     def _texts(self, X, name):
@@ -243,9 +235,9 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return shares or [f"{name}: mean target"]
 
 
-def in_words(found: dict[str, Strays]) -> list[str]:
+def in_words(strays: dict[str, Strays]) -> list[str]:
     """Return notes on values that are not of the kind of their columns."""
-    return [f"Column {name!r}: {strays}." for name, strays in found.items()]
+    return [f"Column {name!r}: {values}." for name, values in strays.items()]
 
 
 def _encoders(texts, targets):

@@ -74,13 +74,14 @@ def decided(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kin
 
 
 def _useless(column):
-    codes, _ = coded_texts(column) if is_text(column) else (np.where(column.isna(), -1, 0), [])
-    if np.all(codes < 0):
-        return "every value is missing"
     if is_text(column):
-        same = len(np.unique(codes)) == 1
+        codes = coded_texts(column)[0]
+        missing, same = codes < 0, len(np.unique(codes)) == 1
     else:
-        same = not column.isna().any() and column.min() == column.max()
+        missing = column.isna()
+        same = not missing.any() and column.min() == column.max()
+    if missing.all():
+        return "every value is missing"
     return "every row has the same value" if same else None
 
 

@@ -61,15 +61,21 @@ def date_formats(texts: np.ndarray, doubtful_decimal: str = POINT) -> tuple[str,
     orders = day_month_orders(distinct)
     only = next(iter(orders)) if len(orders) == 1 else None
     distinct = _thinned(distinct)
-    left = distinct
-    found: list[str] = []
-    while len(left) and len(found) < _MAX_FORMATS:
-        best, count = _best_format(left, only, doubtful_decimal)
-        if best is None or count < max(1, 0.05 * len(distinct)):
+    few = 0.05 * len(distinct)
+    formats, left = _best_formats(distinct, only, _MAX_FORMATS, max(1, few), doubtful_decimal)
+    return formats if len(left) <= few else ()
+
+
+def _best_formats(texts, order, most, fewest_texts, doubtful_decimal=POINT):
+    """Select formats one by one, each by the texts it reads; return these and the other texts."""
+    formats: list[str] = []
+    while len(texts) and len(formats) < most:
+        best, count = _best_format(_thinned(texts), order, doubtful_decimal)
+        if best is None or count < fewest_texts:
             break
-        found.append(best)
-        left = left[parsed(left, (best,)).isna().to_numpy()]
-    return tuple(found) if len(left) <= 0.05 * len(distinct) else ()
+        formats.append(best)
+        texts = texts[parsed(texts, (best,)).isna().to_numpy()]
+    return tuple(formats), texts
 
 
 def _thinned(texts):
@@ -143,17 +149,11 @@ def checked_order(texts: Iterable[str], fitted: tuple[str, ...], name: str) -> s
 def other_formats(texts: list[str], fitted: tuple[str, ...], name: str) -> tuple[str, ...]:
     """Return further formats that read all of these texts; raise an error if there are none."""
     order = checked_order(texts, fitted, name)
-    left = np.array(list(dict.fromkeys(texts)), dtype=object)
-    found: list[str] = []
-    while len(left):
-        # Without an order, no format is tried in which day and month could be swapped.
-        best, count = _best_format(_thinned(left), order or "unknown")
-        if best is None or count == 0:
-            break
-        found.append(best)
-        left = left[parsed(left, (best,)).isna().to_numpy()]
+    distinct = np.array(list(dict.fromkeys(texts)), dtype=object)
+    # Without an order, no format is tried in which day and month could be swapped.
+    formats, left = _best_formats(distinct, order or "unknown", len(distinct), 1)
     if len(left) == 0:
-        return tuple(found)
+        return formats
     words = formats_in_words(fitted)
     if _BOTH_NUMBERS.match(left[0]) and _best_format(left[:1], None)[1]:
         raise TableError(

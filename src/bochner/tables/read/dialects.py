@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
+from ..._terminal.text import quoted
 from ..columns.written_numbers import COMMA, POINT, decimal_of
 from .encodings import encoding_note, encoding_of
 from .headers import (
     SAMPLE_CELLS,
+    FirstRows,
     Layout,
     are_names,
     column_kinds,
     find_layout,
-    holds_names,
-    is_header,
     table_width,
 )
 
@@ -26,7 +26,7 @@ WHITESPACE = r"\s+"  # runs of spaces and tabs, as pandas writes them
 SAMPLE_ROWS = 500
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)\1*"?[\r\n]*', re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_SHOWN_LINES, _SHOWN_LETTERS = 3, 40
+_SHOWN_LINES = 3
 
 
 @dataclass(frozen=True)
@@ -112,28 +112,23 @@ def dialect_of(beginning: bytes, complete: bool, options: TextOptions | None = N
     separator, first = options.sep, 0
     if lines and (given := _SEPARATOR_LINE.fullmatch(lines[0])):
         separator, first = options.sep or given[1], 1
-    if options.skip_rows is not None:
-        first = max(first, options.skip_rows)
-    start = _after_comments(lines, first) if options.skip_rows is None else first
-    dialect = _found(lines, first, start, separator, encoding, options)
+    if options.skip_rows is None:
+        start = _after_comments(lines, first)
+    else:
+        start = first = max(first, options.skip_rows)
+    dialect = _dialect(lines, first, start, separator, encoding, options)
     n_lines = options.training.skip_rows if options.skip_rows is None else None
     if n_lines and not set(options.training.used) <= set(dialect.names):
         return dialect_of(beginning, complete, replace(options, skip_rows=n_lines))
     return dialect
 
 
-def _found(lines, first, start, separator, encoding, options):
+def _dialect(lines, first, start, separator, encoding, options):
     """Find the rest of the dialect; comments are between ``first`` and ``start``."""
     separator = separator or _separator_of(lines[start:], options.training.sep)
-    rows = [
-        _Line(row.cells, row.start + start, row.end + start)
-        for row in _rows(lines[start:], separator)
-    ]
-    cells = [
-        cell.strip()
-        for cell in islice(chain.from_iterable(row.cells for row in rows[1:]), SAMPLE_CELLS)
-    ]
-    decimal = options.decimal or decimal_of(cells, doubtful="") or None
+    rows = list(split_rows(lines[start:], separator, start))
+    sample = _sample([row.cells for row in rows])
+    decimal = options.decimal or decimal_of(sample, doubtful="") or None
     layout, rows = _layout(lines, first, start, rows, separator, decimal, options)
     rows = rows[layout.n_before :]
     head, body = (rows[0].cells, rows[1:]) if layout.header and rows else ([], rows)
@@ -152,8 +147,9 @@ def _found(lines, first, start, separator, encoding, options):
     else:
         names = options.training.names(table_width(body))
         if options.header is None and not options.training.unnamed and names:
+            called = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
             notes.append(
-                f"The file has no line of column names; its columns are called {_range(names)} "
+                f"The file has no line of column names; its columns are called {called} "
                 "(--header reads the first line as names)."
             )
     n_lines = (rows[0].end if layout.header else rows[0].start) if rows else len(lines)
@@ -164,17 +160,19 @@ def _found(lines, first, start, separator, encoding, options):
 def _layout(lines, first, start, rows, separator, decimal, options):
     """Return the layout, and the rows, after the last comment if it holds the names."""
     cells = [row.cells for row in rows]
-    header = options.header
+    table, header = FirstRows(cells, decimal), options.header
     if header is None and options.training.unnamed:
         named = find_layout(cells, decimal, None, options.training.used)
         names = [cell.strip() for cell in cells[named.n_before]] if cells else []
         header = set(options.training.used) <= set(names)
     if options.skip_rows is not None:
-        return Layout(0, holds_names(cells, decimal) if header is None else header), rows
+        if header is None:
+            header = not cells or not table.holds_values(0)
+        return Layout(0, header), rows
     layout = find_layout(cells, decimal, header, options.training.used)
     comment = _header_in_comment(lines, first, start, separator)
-    in_comment = comment is not None and len(comment.cells) == table_width(cells)
-    if in_comment and layout.n_before == 0 and header is None and not is_header(cells, decimal):
+    in_comment = comment is not None and len(comment.cells) == table.width
+    if in_comment and layout.n_before == 0 and header is None and not table.is_header(0):
         return Layout(0, True), [comment, *rows]
     return layout, rows
 
@@ -191,34 +189,23 @@ def _header_in_comment(lines, first, start, separator):
     if number is None:
         return None
     text = lines[number].strip()
-    row = next(
-        _rows([text if _is_named_number(text, separator) else text.lstrip("# \t")], separator), None
-    )
+    if not text[1:].lstrip(" ").startswith(separator):  # the first name may be "#" itself
+        text = text.lstrip("# \t")
+    row = next(split_rows([text], separator, number), None)
     if row is None or len(row.cells) < 2 or not are_names(row.cells):
         return None
-    return _Line(row.cells, number, number + 1)
-
-
-def _is_named_number(text, separator):
-    """Return True for a header whose first name is "#"."""
-    return text[1:].lstrip(" ").startswith(separator)
+    return row
 
 
 def _skipped_note(lines, header):
     texts = [" ".join(line.split()) for line in lines if line.strip(" \t\r\n,;|")]
     if not texts:
         return []
-    shown = [text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}…" for text in texts]
+    shown = ", ".join(map(quoted, texts[:_SHOWN_LINES]))
     more = f" and {len(texts) - _SHOWN_LINES} more" if len(texts) > _SHOWN_LINES else ""
     counted = f"{len(texts)} line{'s' * (len(texts) > 1)}"
     where = "the header" if header else "the first row"
-    return [
-        f"Skipped {counted} before {where}: {', '.join(map(repr, shown[:_SHOWN_LINES]))}{more}."
-    ]
-
-
-def _range(names):
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return [f"Skipped {counted} before {where}: {shown}{more}."]
 
 
 def different_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -256,7 +243,7 @@ def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
     """
 
     def agreement(mark):
-        rows = [row.cells for row in _rows(lines, mark)]
+        rows = [row.cells for row in split_rows(lines, mark)]
         width = table_width(rows)
         if mark == COMMA and _holds_decimal_commas(rows):
             return -1.0, False, 0
@@ -265,10 +252,10 @@ def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
         return sum(len(row) == width for row in rows) / len(rows), mark == usual, width
 
     best = max(SEPARATORS, key=agreement)
-    by_spaces = [row.cells for row in _rows(lines, WHITESPACE)]
+    by_spaces = [row.cells for row in split_rows(lines, WHITESPACE)]
     if len(by_spaces) < 2 or len({len(row) for row in by_spaces}) > 1 or len(by_spaces[0]) < 2:
         return best
-    by_best = [row.cells for row in _rows(lines, best)]
+    by_best = [row.cells for row in split_rows(lines, best)]
     return WHITESPACE if _n_numeric(by_spaces) > _n_numeric(by_best) else best
 
 
@@ -280,22 +267,27 @@ def _holds_decimal_commas(rows):
 
 
 def _n_numeric(rows):
-    cells = list(islice(chain.from_iterable(rows[1:]), SAMPLE_CELLS))
-    return column_kinds(rows[1:], table_width(rows), decimal_of(cells)).count("number")
+    return column_kinds(rows[1:], table_width(rows), decimal_of(_sample(rows))).count("number")
 
 
-def _rows(lines: Sequence[str], separator: str) -> Iterator[_Line]:
-    """Split lines into rows of fields, without blank ones."""
+def _sample(rows):
+    return list(islice(chain.from_iterable(rows[1:]), SAMPLE_CELLS))
+
+
+def split_rows(lines: Sequence[str], separator: str, first: int = 0) -> Iterator[_Line]:
+    """Split lines into rows of fields as pandas does, without blank ones.
+
+    ``first`` is the number of the first line.
+    """
     if separator == WHITESPACE:
+        separator = " "
         lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, SAMPLE_ROWS)]
-        reader = csv.reader(lines, delimiter=" ", skipinitialspace=True)
-    else:
-        reader = csv.reader(lines, delimiter=separator)
-    start = 0
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    start = first
     try:
         for cells in islice(reader, SAMPLE_ROWS):
             if cells and (len(cells) > 1 or cells[0].strip()):
-                yield _Line(cells, start, reader.line_num)
-            start = reader.line_num
+                yield _Line(cells, start, first + reader.line_num)
+            start = first + reader.line_num
     except csv.Error:  # a field that is never closed or too long: use the rows before it
         return

@@ -88,21 +88,11 @@ def find_layout(
                 return Layout(i, True)
     if not rows:
         return Layout(0, header is not False)
-    table = _Rows(rows, decimal or POINT)
+    table = FirstRows(rows, decimal)
     first, names = table.first_row()
     if header is None:
         header = names or not table.holds_values(first)
     return Layout(first, header)
-
-
-def holds_names(rows: Sequence[Sequence[str]], decimal: str | None) -> bool:
-    """Return False if the first row holds values like those below it."""
-    return not rows or not _Rows(rows, decimal or POINT).holds_values(0)
-
-
-def is_header(rows: Sequence[Sequence[str]], decimal: str | None) -> bool:
-    """Return True if the first row has words where the rows below have numbers or dates."""
-    return bool(rows) and _Rows(rows, decimal or POINT).is_header(0)
 
 
 def are_names(cells: Iterable[str]) -> bool:
@@ -111,11 +101,11 @@ def are_names(cells: Iterable[str]) -> bool:
     return len(set(cells)) == len(cells) and all(cell_kind(cell, POINT) == _WORD for cell in cells)
 
 
-class _Rows:
+class FirstRows:
     """Rows of the beginning of a file, and tests for a header."""
 
-    def __init__(self, rows: Sequence[Sequence[str]], decimal: str):
-        self.rows, self.decimal, self.width = rows, decimal, table_width(rows)
+    def __init__(self, rows: Sequence[Sequence[str]], decimal: str | None):
+        self.rows, self.decimal, self.width = rows, decimal or POINT, table_width(rows)
 
     def first_row(self) -> tuple[int, bool]:
         """Return the index of the first row of the table, and True if it is known to hold names."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._terminal.progress import track
 from ...data import release_scratches
+from ...data.columns import EXACT_INTEGERS
 from ...data.tables import FRAME_BLOCK
 from ..errors import TableError
 from .spooling import is_large, room_for
@@ -21,8 +22,6 @@ from .spooling import is_large, room_for
 # Rows of a piece, fewer for many columns: a multiple of the blocks of tabular models, so that
 # predictions of pieces have the same digits as those of the whole table.
 ROWS_AT_ONCE, _CELLS_AT_ONCE = 12 * FRAME_BLOCK, 2**22
-# Above this, not every integer is a float.
-_EXACT = 2**53
 
 # Iterates over the pieces of a table; the arguments are types of some columns of a text file (a
 # mapping) and, optionally, the ``columns`` to read.
@@ -53,6 +52,28 @@ class _Seen:
         if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
             self.largest = max(self.largest, abs(int(column.min())), abs(int(column.max())))
 
+    def whole_type(self):
+        """Return the type of the whole column."""
+        import pandas
+
+        kinds = list(self.types.values())
+        if not kinds:
+            return self.of_empty
+        has_empty_piece = self.of_empty is not None
+        if has_empty_piece and all(
+            isinstance(kind, np.dtype) and kind.kind in "iu" for kind in kinds
+        ):
+            kinds.append(np.dtype(np.float64))
+        if len(kinds) == 1:
+            is_truth = kinds[0].kind == "b"
+            return np.dtype(object) if has_empty_piece and is_truth else kinds[0]
+        if self.kinds == {"number"} and all(isinstance(kind, np.dtype) for kind in kinds):
+            return np.result_type(*kinds)
+        if all(isinstance(kind, pandas.CategoricalDtype) for kind in kinds):
+            levels = list(dict.fromkeys(level for kind in kinds for level in kind.categories))
+            return pandas.CategoricalDtype(levels, kinds[0].ordered)
+        return np.dtype(object)
+
 
 def _kind(column):
     """Return number, truth or the name of a type; truth values beside missing ones are objects."""
@@ -72,16 +93,20 @@ def _is_empty(column):
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose pieces are read from its file each time."""
+    """A table whose pieces are read from its file each time; ``only`` is a single piece."""
 
     read: Read
     declared: dict[str, Any]
     types: dict[str, Any]
     n_rows: int
     attrs: dict[str, Any]
+    only: Any = None
 
     def pieces(self) -> Iterator[Any]:
         """Iterate over frames with the types of the whole; a changed file raises an error."""
+        if self.only is not None:
+            yield self.only
+            return
         n_read = 0
         for piece in self.read(self.declared):
             n_read += len(piece)
@@ -103,6 +128,8 @@ class Table:
 
     def whole(self) -> Any:
         """Return all rows in one frame; columns of a large table are in temporary files."""
+        if self.only is not None:
+            return self.only
         import pandas
 
         large = is_large(self.n_rows, len(self.types))
@@ -117,15 +144,15 @@ class Table:
         return frame
 
 
-def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Any:
-    """Return a ``Table``, or a frame if there is only one piece.
+def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Table:
+    """Find the types of columns in a first pass.
 
     ``whole_column`` is for text files: it reads a column whose type pieces do not decide.
     """
     pieces = read({})
     first, second = next(pieces), next(pieces, None)
     if second is None:
-        return first
+        return Table(read, {}, dict(first.dtypes), len(first), first.attrs, first)
     seen: dict[str, _Seen] = {}
     sizes: list[int] = []
     for piece in track(chain([first, second], pieces), "reading the types of columns"):
@@ -137,9 +164,7 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> An
             seen[name].add(piece[name])
         sizes.append(len(piece))
     declared = {} if whole_column is None else _declared(seen, whole_column)
-    types = {
-        name: declared[name] if name in declared else _common(one) for name, one in seen.items()
-    }
+    types = {name: column.whole_type() for name, column in seen.items()} | declared
     return Table(read, declared, types, sum(sizes), dict(first.attrs))
 
 
@@ -152,35 +177,14 @@ def _declared(seen, whole_column):
 
     text = pandas.Series(["a"]).dtype
     declared = {}
-    for name, one in seen.items():
-        mixed = len(one.types) > 1 or one.of_empty is not None
-        if len(one.kinds) > 1:
+    for name, column in seen.items():
+        mixed = len(column.types) > 1 or column.of_empty is not None
+        if len(column.kinds) > 1:
             declared[name] = text
-        elif mixed and one.largest >= _EXACT:
-            found = whole_column(name).dtype
-            declared[name] = text if found == np.dtype(object) else found
+        elif mixed and column.largest >= EXACT_INTEGERS:
+            kind = whole_column(name).dtype
+            declared[name] = text if kind == np.dtype(object) else kind
     return declared
-
-
-def _common(one):
-    """Return the type of a column whose pieces have these types."""
-    import pandas
-
-    kinds = list(one.types.values())
-    if not kinds:
-        return one.of_empty
-    if one.of_empty is not None and all(
-        isinstance(kind, np.dtype) and kind.kind in "iu" for kind in kinds
-    ):
-        kinds.append(np.dtype(np.float64))
-    if len(kinds) == 1:
-        return np.dtype(object) if one.of_empty is not None and kinds[0].kind == "b" else kinds[0]
-    if one.kinds == {"number"} and all(isinstance(kind, np.dtype) for kind in kinds):
-        return np.result_type(*kinds)
-    if all(isinstance(kind, pandas.CategoricalDtype) for kind in kinds):
-        levels = list(dict.fromkeys(level for kind in kinds for level in kind.categories))
-        return pandas.CategoricalDtype(levels, kinds[0].ordered)
-    return np.dtype(object)
 
 
 def _typed(piece, types, attrs):

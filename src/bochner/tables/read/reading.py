@@ -72,38 +72,32 @@ def load_table(
     ...     load_table(file).columns.tolist()
     ['size', 'kind']
     """
-    return read_file(path, TextOptions(sep, decimal, encoding, skip_rows, header))[0]
+    return read_file(path, TextOptions(sep, decimal, encoding, skip_rows, header))
 
 
-def read_file(
-    path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()
-) -> tuple[Any, Any]:
-    """Read a table, and, if it has a column in ``verbatim``, also its texts as written."""
-    options = options or TextOptions()
+def read_file(path: str | Path, options: TextOptions) -> Any:
+    """Return the table in a file as one frame."""
     source = checked_source(path, options)
     with in_sentences(source):
-        table, written = _table(source, options)
-        frame = with_different_names(table.whole() if isinstance(table, Table) else table)
-        if written is None or not any(name in frame.columns for name in verbatim):
-            return frame, frame
-        return frame, with_different_names(needed("pandas").concat(written(), ignore_index=True))
+        return open_table(source, options).whole()
 
 
 def read_pieces(
-    path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()
+    path: str | Path, options: TextOptions, *, verbatim: Sequence[str] = ()
 ) -> Iterator[tuple[Any, Any]]:
-    """Iterate over the frames of ``read_file`` in pieces that have the types of the whole table."""
-    options = options or TextOptions()
+    """Iterate over frames of some rows each, which have the types of the whole table.
+
+    With each comes the same frame with texts as they are written in the file, if it is a text file
+    with a column in ``verbatim``; otherwise the frame again.
+    """
     source = checked_source(path, options)
     with in_sentences(source):
-        table, written = _table(source, options)
-        frames = table.pieces() if isinstance(table, Table) else iter([with_different_names(table)])
-        as_written = None
-        for frame in frames:
-            wanted = written is not None and any(name in frame.columns for name in verbatim)
-            if as_written is None and wanted:
-                as_written = written()
-            yield frame, frame if as_written is None else next(as_written)
+        table = open_table(source, options)
+        if source.kind() == "text" and not table.types.keys().isdisjoint(verbatim):
+            as_written = table.read({}, dtype=str, keep_default_na=False)
+            yield from zip(table.pieces(), as_written, strict=True)
+        else:
+            yield from ((frame, frame) for frame in table.pieces())
 
 
 def checked_source(path: str | Path, options: TextOptions) -> Source:
@@ -121,38 +115,31 @@ def checked_source(path: str | Path, options: TextOptions) -> Source:
     return source
 
 
-def _table(source, options):
-    """Return a frame or ``Table``, and for text a function that iterates over texts as written."""
-    table, read = _read(source, options)
-    if not isinstance(table, Table) and 0 in table.shape:
-        raise TableError(
-            f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns."
-        )
-    is_text = source.kind() == "text"
-    return table, partial(read, {}, dtype=str, keep_default_na=False) if is_text else None
-
-
-def table_behind(source: Source, options: TextOptions) -> Table:
+def open_table(source: Source, options: TextOptions) -> Table:
     """Return the table in a file, after a pass that finds the types of its columns."""
-    table = _table(source, options)[0]
-    if isinstance(table, Table):
-        return table
-    frame = with_different_names(table)
-    types = dict(frame.dtypes)
-    return Table(lambda declared, columns=None: iter([frame]), {}, types, len(frame), frame.attrs)
-
-
-def _read(source, options):
-    """Return a frame or ``Table``, and a function that iterates over its pieces."""
     kind = source.kind()
-    if kind != "text":
-        read = partial(_parquet_pieces if kind == "Parquet" else _json_pieces, source)
-        return table_of(read), read
-    ways = [TextFile.found] if options.encoding else [TextFile.found, TextFile.found_by_all_letters]
-    for find in ways:
-        text = find(source, options)
+    if kind == "text":
+        table = _text_table(source, options)
+    else:
+        table = table_of(partial(_parquet_pieces if kind == "Parquet" else _json_pieces, source))
+    if table.n_rows == 0 or not table.types:
+        raise TableError(
+            f"{source.name} holds no rows: {table.n_rows} rows and {len(table.types)} columns."
+        )
+    return table
+
+
+def _text_table(source, options):
+    """Return the table in a text file.
+
+    If an encoding detected from the beginning cannot decode a later byte, detect it again from
+    letters of the whole file.
+    """
+    ways = [TextFile.detect, TextFile.detect_from_letters]
+    for detect in ways[:1] if options.encoding else ways:
+        text = detect(source, options)
         try:
-            return table_of(text.pieces, text.whole_column), text.pieces
+            return table_of(text.pieces, text.whole_column)
         except UnicodeDecodeError:
             encoding = text.dialect.encoding
     raise TableError(_undecodable(source, encoding, options.encoding is not None))
@@ -238,26 +225,26 @@ def _check_options(options):
 def _json_pieces(source: Source, declared: Mapping[str, Any], columns: Any = None) -> Iterator[Any]:
     """Iterate over frames; names that a line does not have are missing values."""
     pandas = needed("pandas")
-    records, first = _json_records(source), 1
-    while True:
-        some = list(islice(records, 1))
-        n_columns = len(some[0]) if some and isinstance(some[0], dict) else 1
-        some += islice(records, rows_at_once(n_columns) - 1)
-        for k, record in enumerate(some, first):
-            if not isinstance(record, dict):
-                raise TableError(
-                    f"Entry {k} of {source.name} is not a JSON object: write each row as "
-                    '{"column": value, …}.'
-                )
-        if not some and first > 1:
-            return
+    records = _json_records(source)
+    some = list(islice(records, 1))
+    n_rows = rows_at_once(len(some[0]) if some else 1)
+    some += islice(records, n_rows - 1)
+    yield with_different_names(pandas.DataFrame(some))
+    while some := list(islice(records, n_rows)):
         yield with_different_names(pandas.DataFrame(some))
-        if not some:
-            return
-        first += len(some)
 
 
 def _json_records(source):
+    for k, record in enumerate(_json_entries(source), 1):
+        if not isinstance(record, dict):
+            raise TableError(
+                f"Entry {k} of {source.name} is not a JSON object: write each row as "
+                '{"column": value, …}.'
+            )
+        yield record
+
+
+def _json_entries(source):
     """Iterate over the entries of a list, or over the lines."""
     start = source.beginning()[0].decode("utf-8-sig", errors="ignore").lstrip()
     if start.startswith("["):
@@ -288,17 +275,18 @@ def _parquet_pieces(
     content = source.seekable()
     # With pre_buffer, all row groups would be read at once.
     with parquet.ParquetFile(content, pre_buffer=False) as file:
-        known = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-        counted = any(isinstance(index, dict) and index.get("name") is not None for index in known)
-        n_columns, n_rows = len(file.schema_arrow.names), file.metadata.num_rows
-        if counted or n_rows <= rows_at_once(n_columns):
+        names = file.schema_arrow.names
+        index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        is_named_range = any(isinstance(one, dict) and one.get("name") is not None for one in index)
+        n_rows = rows_at_once(len(names))
+        if is_named_range or file.metadata.num_rows <= n_rows:
             yield with_different_names(_named_index(pandas.read_parquet(content)))
             return
-        names, some = file.schema_arrow.names, None
+        some = None
         # Columns that would be renamed cannot be selected.
-        if columns is not None and len({name.strip() for name in names}) == n_columns:
-            some = [name for name in names if name.strip() in columns or name in known]
-        for batch in file.iter_batches(rows_at_once(n_columns), columns=some):
+        if columns is not None and len({name.strip() for name in names}) == len(names):
+            some = [name for name in names if name.strip() in columns or name in index]
+        for batch in file.iter_batches(n_rows, columns=some):
             frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
             yield with_different_names(_named_index(frame))
 

@@ -13,7 +13,7 @@ from ...data import LocalRows, as_rows, assert_finite, release_scratches, scratc
 from ..columns.names import column_named
 from .dialects import TextOptions
 from .pieces import Table, rows_at_once
-from .reading import checked_source, in_sentences, table_behind
+from .reading import checked_source, in_sentences, open_table
 from .sources import SUFFIXES, Source, suffix_of
 
 # Bytes of numbers that stay in memory.
@@ -123,7 +123,7 @@ def open_rows(
     options = TextOptions(sep, decimal, encoding, skip_rows, header)
     source = checked_source(path, options)
     with in_sentences(source):
-        table = table_behind(source, options)
+        table = open_table(source, options)
     target = None if target is None else column_named(target, table.types)
     if columns is None:
         names = [name for name in table.types if name != target]

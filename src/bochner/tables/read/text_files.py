@@ -29,7 +29,7 @@ class TextFile:
     attrs: dict[str, Any]
 
     @classmethod
-    def found(cls, source: Source, options: TextOptions) -> Self:
+    def detect(cls, source: Source, options: TextOptions) -> Self:
         """Detect the dialect from the beginning of the file, and a closing row of totals."""
         sep = WHITESPACE if options.sep == " " else options.sep
         options = replace(options, sep=sep or source.separator())
@@ -40,29 +40,32 @@ class TextFile:
                 f"{source.name} is empty: it needs a line of column names and lines of values."
             )
         if dialect.n_surplus > 1:
+            n_names = len(dialect.names)
             raise TableError(
-                f"{source.name} cannot be read: its lines have "
-                f"{len(dialect.names) + dialect.n_surplus} fields, but its header has "
-                f"{len(dialect.names)}."
+                f"{source.name} cannot be read: its lines have {n_names + dialect.n_surplus} "
+                f"fields, but its header has {n_names}."
             )
         ending, n_bytes = source.ending()
         n_closing, on_totals = closing_row(ending, beginning, dialect, complete)
         notes = [*dialect.notes, *on_totals]
         if dialect.n_surplus and not dialect.closed:
             notes.append("Lines have one field more than the header: the first holds row names.")
-        attrs: dict[str, Any] = {"sep": dialect.separator}
-        attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
-        attrs |= {"notes": notes} if notes else {}
-        attrs |= {} if dialect.header else {"header": False}
-        attrs |= {} if options.skip_rows is None else {"skip_rows": options.skip_rows}
+        attrs = {
+            "sep": dialect.separator,
+            "decimal": dialect.decimal,
+            "notes": notes or None,
+            "header": None if dialect.header else False,
+            "skip_rows": options.skip_rows,
+        }
+        attrs = {name: value for name, value in attrs.items() if value is not None}
         stop = n_bytes - n_closing if n_closing else None
         return cls(source, dialect, dialect.decimal or options.doubtful_decimal, stop, attrs)
 
     @classmethod
-    def found_by_all_letters(cls, source: Source, options: TextOptions) -> Self:
+    def detect_from_letters(cls, source: Source, options: TextOptions) -> Self:
         """Detect the dialect, with the encoding of the whole file instead of its beginning."""
         encoding = encoding_of(source.letters(), complete=True)
-        file = cls.found(source, replace(options, encoding=encoding))
+        file = cls.detect(source, replace(options, encoding=encoding))
         notes = [*encoding_note(encoding), *file.attrs.get("notes", [])]
         return replace(file, attrs=file.attrs | ({"notes": notes} if notes else {}))
 
@@ -89,11 +92,13 @@ class TextFile:
             for _ in range(self.dialect.n_lines):
                 stream.readline()
             try:
-                with _without_warnings(), pandas.read_csv(stream, **options) as reader:
+                with _without_warnings():
+                    reader = pandas.read_csv(stream, **options)
+                with reader:
                     while (piece := self._next(reader)) is not None:
                         yield piece
             except pandas.errors.ParserError as error:
-                words = _in_words(str(error), self.dialect.n_lines)
+                words = _parser_message(str(error), self.dialect.n_lines)
                 raise TableError(f"{self.source.name} cannot be read: {words}") from None
 
     def whole_column(self, name: str) -> Any:
@@ -122,7 +127,7 @@ def _without_warnings() -> Any:
     return warnings.catch_warnings(action="ignore", category=needed("pandas").errors.ParserWarning)
 
 
-def _in_words(error: str, n_before: int) -> str:
+def _parser_message(error: str, n_before: int) -> str:
     """Rephrase errors of pandas about lines, after ``n_before`` skipped lines."""
     ragged = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error)
     if ragged:

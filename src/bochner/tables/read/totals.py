@@ -1,14 +1,13 @@
 """A closing row of totals in a text file, which is not an observation."""
 
 import codecs
-import csv
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
+from ..._terminal.text import quoted
 from ..columns.written_numbers import POINT, number_of
-from .dialects import SAMPLE_ROWS, WHITESPACE, Dialect
+from .dialects import SAMPLE_ROWS, Dialect, split_rows
 from .headers import MISSING, column_kinds
 
 _WORDS = (
@@ -19,7 +18,6 @@ _TOTAL = re.compile(rf"(?:{_WORDS})\b[\s:=(].*|(?:{_WORDS})", re.IGNORECASE)
 _SHOWN = 60  # characters
 # Share of missing values in a column that is otherwise complete.
 _HARDLY_EVER = 0.05
-_WITHOUT_MARK = {"utf-8-sig": "utf-8"}
 
 
 def closing_row(
@@ -39,13 +37,12 @@ def closing_row(
         return 0, []
     row = [*row, *[""] * (len(above[0]) - len(row))]
     line = text[_start_of_last_line(text) :]
-    shown = line.strip()
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    shown = quoted(line.strip(), _SHOWN)
     seems, certain = _assessed(row, above, dialect.decimal or POINT, complete)
     if certain:
-        note = f"The last row holds totals and is left out: {shown!r}."
+        note = f"The last row holds totals and is left out: {shown}."
         return len(line.encode(encoding, "replace")), [note]
-    kept = f"The last row may hold totals, but is used: {shown!r}. If it does, delete it."
+    kept = f"The last row may hold totals, but is used: {shown}. If it does, delete it."
     return 0, [kept] if seems else []
 
 
@@ -92,7 +89,7 @@ def _without_mark(encoding: str, beginning: bytes) -> str:
     if encoding in ("utf-16", "utf-32"):
         big_endian = beginning[:1] in (b"\xfe", b"\0")
         return f"{encoding}-{'be' if big_endian else 'le'}"
-    return _WITHOUT_MARK.get(encoding, encoding)
+    return encoding.removesuffix("-sig")
 
 
 def _start_of_last_line(text: str) -> int:
@@ -101,15 +98,11 @@ def _start_of_last_line(text: str) -> int:
     return max(stripped.rfind("\n"), stripped.rfind("\r")) + 1
 
 
-def _last_row(text: str, separator: str) -> Sequence[str] | None:
+def _last_row(text: str, separator: str) -> list[str] | None:
     """Return the fields of the last line, None if it is incomplete or part of a quoted field."""
     start = _start_of_last_line(text)
     line = text[start:].strip("\r\n")
     if start == 0 or line.count('"') % 2:
         return None
-    if separator == WHITESPACE:
-        line, separator = line.replace("\t", " ").strip(), " "
-    try:
-        return next(csv.reader([line], delimiter=separator, skipinitialspace=True), None)
-    except csv.Error:
-        return None
+    row = next(split_rows([line], separator), None)
+    return None if row is None else row.cells
