@@ -209,8 +209,11 @@ def _verdict(ran: Ran) -> Outcome:
         return Outcome(UNCLEAR, noise[0]) if noise else Outcome(RIGHT)
     if ran.code != 2 or "Traceback" in said:
         return Outcome(UNCLEAR, f"exit code {ran.code}: {said[-400:]}")
+    *notes, error = said.splitlines()  # notes on how the file was read may precede the error
     one_sentence = (
-        said.startswith("bochner: ") and "\n" not in said and "(--debug shows where)" not in said
+        error.startswith("bochner: ")
+        and not any(note.startswith("bochner: ") for note in notes)
+        and "(--debug shows where)" not in error
     )
     return Outcome(
         CLEAR if one_sentence and is_clear(said) and len(said) < 1000 else UNCLEAR, said[:400]

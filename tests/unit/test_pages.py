@@ -233,9 +233,9 @@ def test_numbers_stand_where_they_belong():
     left, top = axes.across(0), axes.up(1)
     assert (axes.across(5) - left, axes.across(10) - left) == (50, 100)
     assert (axes.up(0) - top, axes.up(-1) - top) == (25, 50)
-    assert (
-        charts.Axes((3.0, 3.0), (0.0, float("nan"))).across(3) > 0
-    )  # ends that are equal or unknown divide nothing by zero
+    assert charts.Axes((0.0, 1.0), (0.0, float("nan"))).up(0) > 0
+    for x in (3.0, 2.0**64):  # equal ends
+        assert charts.Axes((x, x), (0.0, 1.0)).across(x) == left + 134
 
 
 def every_chart():

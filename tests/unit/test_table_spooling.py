@@ -164,7 +164,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
 
 PEAK = """
 import sys
-from bochner.tables import spooling
+from bochner.tables.read import spooling
 spooling.HELD_CELLS = 0
 from bochner import load_table
 from bochner.tables.columns.reader import ColumnReader

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
@@ -177,7 +178,8 @@ def fit_table(
             try:
                 some = sampled_rows(name, plain[0].shape, seed)
                 data = (plain[0], y_train) if some is None else (plain[0].iloc[some], y_train[some])
-                with np.errstate(all="ignore"):  # huge numbers overflow in other libraries
+                # Huge numbers overflow in other libraries, and their searches then stop.
+                with np.errstate(all="ignore"), catch_warnings(action="ignore"):
                     predicted, seconds = _fit_and_predict(other, *data, plain[1], truth)
                 evaluations[name] = evaluate(predicted, truth, ours, seconds)
             except Exception as error:  # a failure of another library is only reported

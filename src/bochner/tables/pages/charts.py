@@ -99,7 +99,8 @@ def _widened(low, high):
     """Return ends that are finite and differ."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return 0.0, 1.0
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    margin = max(0.5, 1e-9 * abs(low))  # half a unit is lost in the rounding of huge numbers
+    return (low, high) if high > low else (low - margin, high + margin)
 
 
 def curves(
