@@ -773,7 +773,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tabular models ----------------------------------------------------------------------
     *_group(
-        "tabular/solving.py tabular/waves.py models/exact.py",
+        "tabular/solving.py tabular/waves.py solvers/dual.py",
         "unit/test_tabular_solving.py",
         {
             "tabular-linear-part": (

@@ -24,9 +24,10 @@ from ..solvers.dual import (
     EigenPath,
     GramProducts,
     NystromPreconditioner,
-    largest_residual,
+    dual_expansion,
+    iterated_solutions,
+    kernel_matrix,
 )
-from .exact import dual_expansion, iterated_solutions, kernel_matrix
 from .ridge.model import check_alphas
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
@@ -317,8 +318,10 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
             start,
             fit_intercept=self.fit_intercept,
         )
-        system = products, alpha / weights, iterated.right_sides
-        residual = largest_residual(*system, iterated.solved)
+        right, solved = iterated.right_sides, iterated.solved
+        residuals = right - products.times(solved) - alpha / weights * solved
+        sizes = np.maximum(np.linalg.norm(right, axis=1), np.finfo(float).tiny)
+        residual = float(np.max(np.linalg.norm(residuals, axis=1) / sizes))
         # A residual that is computed again is a little larger than the one of the iteration.
         if residual > 2 * self.tol:
             warnings.warn(
@@ -328,7 +331,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return iterated.solution, iterated.solved
+        return iterated.solution, solved
 
     def _held_out_errors(self, X, alphas, equal, rng):
         """Return the mean squared error of each ridge on held-out rows.
