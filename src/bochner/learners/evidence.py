@@ -15,7 +15,7 @@ from .._loops.threads import threads_for_rows_only
 from ..data import as_rows
 from ..data.checks import check_weights
 from ..data.repetitions import equal_rows
-from ..data.targets import Labels, TargetSimilarity, Values, as_target
+from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..priors import SpectralPrior
 
 # Bounds of the parameters, for columns of standard deviation one.
@@ -165,19 +165,29 @@ class Evidence(BaseEstimator):
         never drawn. ``rng`` is a Generator or a seed.
         """
         rng = as_generator(rng, "rng")
-        self._check_parameters()
+        self.check_parameters()
         check_learnable(prior)
         data = as_rows(X)
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
-        points = as_dense(data.take(rows)).astype(np.float64)
-        different, weights = _merged(
-            points, target.take(rows), None if weights is None else weights[rows]
-        )
-        points, rows = points[different], rows[different]
+        points = as_dense(data.take(rows))
+        weights = None if weights is None else weights[rows]
+        return self.learn_from_all(prior, points, target.take(rows), rng, weights)
+
+    def learn_from_all(
+        self,
+        prior: SpectralPrior,
+        X: np.ndarray,
+        target: Target,
+        rng: np.random.Generator,
+        weights: np.ndarray | None,
+    ) -> LearnedPrior:
+        """Learn from all rows of an array, with checked arguments; see ``learn``."""
+        rows, weights = _merged(X, target, weights)
+        points = X.astype(np.float64)[rows]
         centered = points - np.average(points, axis=0, weights=weights)
-        scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
+        scales = _column_scales(centered, weights) if self.standardize else np.ones(X.shape[1])
 
         def problem_of(some):
             own = None if weights is None else weights[some]
@@ -203,7 +213,8 @@ class Evidence(BaseEstimator):
         learned._learned = True
         return LearnedPrior(learned, noise, linear / scales**2, objective, n_steps + n_more)
 
-    def _check_parameters(self):
+    def check_parameters(self) -> None:
+        """Raise an error for parameters that cannot be used."""
         check_count(self.n_rows, "n_rows", minimum=2)
         for name in ("n_iterations", "n_refining_rows", "n_refinements"):
             check_count(getattr(self, name), name, minimum=0)
@@ -212,13 +223,13 @@ class Evidence(BaseEstimator):
         check_positive(self.tol, "tol", allow_zero=True)
 
     def _descend(self, problem, start, bounds, n_iterations):
-        """(θ, the objective there, steps taken)."""
+        """Return θ, its objective, and the number of steps."""
         options = {"maxiter": n_iterations, "maxcor": 20, "ftol": self.tol, "gtol": 0.0}
         with threads_for_rows_only() if len(problem.X) < _FEW_ROWS else nullcontext():
-            found = minimize(
+            result = minimize(
                 problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
             )
-        return found.x, float(found.fun), int(found.nit)
+        return result.x, float(result.fun), int(result.nit)
 
 
 def check_learnable(prior: Any) -> None:
@@ -255,7 +266,7 @@ def _drawn_rows(n_samples, n_rows, weights, rng):
 
 def _merged(X, target, weights):
     """Return the numbers of the different rows, and their weights; None if all weigh the same."""
-    equal = equal_rows(as_rows(X), target, weights)
+    equal = equal_rows(X, target, weights)
     if equal is None:
         return np.arange(len(X)), None
     first = np.sort(equal.first)

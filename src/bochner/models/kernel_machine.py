@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import as_generator, check_choice, check_count, check_flag, check_positive
 from .._estimator import Estimator
 from .._loops.arrays import as_dense
-from ..data import Block, LocalRows
+from ..data import Block
 from ..data.repetitions import draw_held_out, equal_rows, held_out_size
 from ..data.training import TrainingData
 from ..expansions.kernels import Effects, closed_form_gram
@@ -137,7 +137,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         rows = X if kept.all() else X[kept]
         self._targets = np.ascontiguousarray(data.target.rows[kept])
         self._weights = data.row_weights[kept]
-        equal = equal_rows(LocalRows(rows), data.target.take(kept), self._weights)
+        equal = equal_rows(rows, data.target.take(kept), self._weights)
         # Copies of a row are left out with it.
         self._left_out_share = 1.0 if equal is None else equal.left_out_weights() / self._weights
         self.solver_ = self._chosen_solver(len(rows))

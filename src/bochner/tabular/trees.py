@@ -72,7 +72,7 @@ def cross_fitted_trees(data: PreparedData, n_held: int | None, rng: np.random.Ge
     for share in _fold_shares(data, rng):
         held, kept = np.flatnonzero(share), np.flatnonzero(share < 1)
         others = data.take(kept)
-        others = replace(others, weights=others.row_weights * (1 - share[kept]))
+        others = replace(others, row_weights=others.row_weights * (1 - share[kept]))
         if isinstance(data.target, Labels) and not np.any(np.ptp(others.outputs, axis=0)):
             scores = np.broadcast_to(others.outputs[0], (len(held), Y.shape[1]))
         else:

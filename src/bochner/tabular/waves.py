@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data import enough_rows
 from ..data.targets import Labels, Values
+from ..data.training import TrainingData
 from ..expansions.waves import Expansion
 from ..learners.descent.gradients import WaveParameters
 from ..learners.descent.joint_descent import ridge_start
@@ -55,7 +56,7 @@ class WaveMember:
 
 
 def solve_descending(
-    data: PreparedData,
+    data: TrainingData,
     learned: LearnedPrior,
     evaluation: PreparedData,
     rng: np.random.Generator,
