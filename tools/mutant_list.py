@@ -677,7 +677,7 @@ MUTANTS: list[Mutant] = [
             "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data", "data"),
             "tabular-sample-weights": ("present = np.flatnonzero(self.weights > 0)", "present = np.arange(len(self))"),
             "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
-            "copies-ties-observations": ("numbers=rows, observations=observations), equal", "numbers=rows, observations=None), equal"),
+            "copies-ties-observations": ("numbers=rows, observations=observations)", "numbers=rows, observations=None)"),
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
         },
     ),
@@ -857,7 +857,7 @@ MUTANTS: list[Mutant] = [
             "tabular-trees-weights": ("codes, sample_weight=weights)", "codes)"),
             "tabular-spread-held-out": (
                 "log_sizes[rows] = solved.held_out",
-                "log_sizes[rows] += 0.0",
+                "log_sizes[rows] = solved.expansion.evaluate(Z[rows])",
             ),
             "tabular-spread-weights": ("lower_quantiles(scores, self.weights, shares)", "lower_quantiles(scores, np.ones(len(scores)), shares)"),
         },

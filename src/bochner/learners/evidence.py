@@ -252,9 +252,7 @@ def check_learnable(prior: Any) -> None:
 
 def _drawn_rows(n_samples, n_rows, weights, rng):
     """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
-    candidates = np.arange(n_samples)
-    if weights is not None:
-        candidates = candidates[weights > 0]
+    candidates = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
     if len(candidates) < 2:
         raise ValueError(
             f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}."

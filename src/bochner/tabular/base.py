@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
@@ -210,13 +209,14 @@ class SpectralModel(Estimator):
                 rng,
             )
             preparation = fitting.choose_rank_encoding(preparation, rng)
-            self._store_inputs(preparation.inputs)
+            self.inputs_ = preparation.inputs
+            if hasattr(self.inputs_, "feature_names_in_"):
+                self.feature_names_in_ = self.inputs_.feature_names_in_
             prepared, costs = preparation.data, self._costs(data)
             evidence = self._evidence(len(prepared))
             rows = fitting.learning_rows(evidence, len(prepared), len(priors), rng)
-            begun, learn = time.perf_counter(), partial(fitting.learn_prior, evidence, priors[0])
-            learned = self._choose_scale(data, prepared, rows[0], learn)
-            first = fitting.Timed(learned, time.perf_counter() - begun)
+            learn = partial(fitting.learn_prior, evidence, priors[0])
+            first = fitting.timed(self._choose_scale, data, prepared, rows[0], learn)
         prepared = replace(prepared, target=self._scaled(prepared.target))
         if costs is not None:
             weights = prepared.row_weights * costs[prepared.numbers]
@@ -242,12 +242,6 @@ class SpectralModel(Estimator):
         blended = fitting.blend_members(members, split.evaluation)
         self.blend_, self._reports = blended.blend, blended.reports
         self._fit_link(blended.held_out, split.evaluation, members, rng)
-
-    def _store_inputs(self, inputs):
-        self.inputs_, self.n_features_in_ = inputs, inputs.n_features_in_
-        names = vars(inputs).get("feature_names_in_")
-        if names is not None:
-            self.feature_names_in_ = names
 
     # Steps that differ between labels and values.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,13 @@ class Timed:
     seconds: float
 
 
+def timed(work: Callable, *arguments: Any) -> Timed:
+    """Return the result of ``work``, and the seconds that it took."""
+    begun = time.perf_counter()
+    result = work(*arguments)
+    return Timed(result, time.perf_counter() - begun)
+
+
 def check_priors(priors: Any) -> tuple[SpectralPrior, ...]:
     """Return one prior, several, or the default three, all of families that evidence can learn."""
     if priors is None:
@@ -103,12 +110,8 @@ def each_family(
     Families run on a thread each if ``together``, otherwise one after the other with all threads.
     """
 
-    def timed(k):
-        begun = time.perf_counter()
-        return Timed(work(k), time.perf_counter() - begun)
-
-    numbers = range(n_families)
-    each = ordered_map(timed, numbers) if together else (timed(k) for k in numbers)
+    numbers, timed_work = range(n_families), partial(timed, work)
+    each = ordered_map(timed_work, numbers) if together else (timed_work(k) for k in numbers)
     with closing(each) as families:
         return [outcome for _, outcome in zip(tasks, families)]
 
@@ -287,10 +290,9 @@ def solve_all_rows(
     """Fit waves of each learned prior to all rows."""
     members = []
     for k in tasks.each("passing over all rows", [family.name for family in families]):
-        begun, learned = time.perf_counter(), families[k].learned
-        waves = solve_descending(data, learned, evaluation, rng)
-        seconds = time.perf_counter() - begun
-        members.append(Candidate(f"{families[k].name} waves", learned, waves, seconds))
+        name, learned = f"{families[k].name} waves", families[k].learned
+        waves = timed(solve_descending, data, learned, evaluation, rng)
+        members.append(Candidate(name, learned, waves.result, waves.seconds))
     return members
 
 
@@ -298,22 +300,19 @@ def grow_trees(
     split: Split, all_rows: TrainingData | None, rng: np.random.Generator, tasks: FitTasks
 ) -> list[Candidate]:
     """Fit trees to all rows."""
-    members = []
-    for _ in tasks.each("growing", ["trees"]):
-        begun = time.perf_counter()
+
+    def grow():
         if all_rows is None:
             n_held = None if split.leaves_one_out else split.n_held
-            grown = cross_fitted_trees(split.data, n_held, rng)
-        else:
-            weights = all_rows.row_weights
-            kept = np.flatnonzero(weights > 0)
-            present = PreparedData(
-                all_rows.rows.take(kept), all_rows.target.take(kept), weights[kept]
-            )
-            trees = TreeMember.fitted(present, int(rng.integers(2**31)))
-            grown = Solved(trees, trees.evaluate(split.evaluation.Z))
-        members.append(Candidate("trees", None, grown, time.perf_counter() - begun))
-    return members
+            return cross_fitted_trees(split.data, n_held, rng)
+        kept = np.flatnonzero(all_rows.row_weights > 0)
+        present = all_rows.take(kept)
+        data = PreparedData(present.rows.source, present.target, present.row_weights)
+        trees = TreeMember.fitted(data, int(rng.integers(2**31)))
+        return Solved(trees, trees.evaluate(split.evaluation.Z))
+
+    outcomes = [timed(grow) for _ in tasks.each("growing", ["trees"])]
+    return [Candidate("trees", None, one.result, one.seconds) for one in outcomes]
 
 
 def path_sentence(split: Split, all_rows: TrainingData | None, max_exact_rows: int) -> str:

@@ -151,10 +151,10 @@ class Spread:
         logs = np.log(np.maximum(np.abs(residuals), _LEAST_RESIDUAL * typical))
         data = PreparedData(Z[rows], Values(logs[rows]), counts[rows])
         solved = solve_leaving_out(data, replace(learned, noise=_NOISE_OF_LOGS), 6)
-        log_sizes = solved.held_out
+        log_sizes = np.empty(logs.shape)
         if len(rows) < len(Z):
-            log_sizes = np.asarray(solved.expansion.evaluate(Z), np.float64)
-            log_sizes[rows] = solved.held_out
+            log_sizes[...] = solved.expansion.evaluate(Z)
+        log_sizes[rows] = solved.held_out
         scores = residuals * np.exp(-log_sizes)
         # −log-likelihood of normal residuals, a common factor maximized out.
         gain = 0.5 * np.log(np.average(residuals**2, axis=0, weights=counts))

@@ -55,6 +55,10 @@ class TreeMember:
             scores[:, first.classes_] = first.predict_proba(Z)  # a fold may lack a class
         return scores[:, 1:] if self.n_outputs == 1 else scores
 
+    def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
+        """Raise an error: trees are piecewise constant."""
+        raise TypeError("Trees have no derivatives. Fit with trees=False.")
+
 
 def cross_fitted_trees(data: PreparedData, n_held: int | None, rng: np.random.Generator) -> Solved:
     """Fit trees to all rows, and score rows by trees that were not fitted to them.

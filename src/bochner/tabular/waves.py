@@ -41,8 +41,8 @@ class WaveMember:
         """Return (n_samples, n_outputs); of two classes the probability of the second."""
         return self.loss.link(np.asarray(self.expansion.evaluate(Z), np.float64))
 
-    def jacobian(self, Z: np.ndarray) -> np.ndarray:
-        """Return ∂f/∂z, (n_samples, n_outputs, n_columns)."""
+    def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
+        """Return ∂f/∂z, (n_samples, n_outputs, n_columns); waves have no kinks with sides."""
         slopes = np.asarray(self.expansion.jacobian(Z), np.float64)
         if isinstance(self.loss, Squared):
             return slopes
