@@ -675,7 +675,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_tabular_repetitions.py",
         {
             "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data", "data"),
-            "tabular-sample-weights": ("present = np.flatnonzero(self.weights > 0)", "present = np.arange(len(self))"),
+            "tabular-sample-weights": ("present = np.flatnonzero(data.weights > 0)", "present = np.arange(len(data))"),
             "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
             "copies-ties-observations": ("numbers=rows, observations=observations)", "numbers=rows, observations=None)"),
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),

@@ -291,8 +291,8 @@ def _target_columns(target, rows, weights):
             "Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y."
         )
     if isinstance(target, Labels):
-        columns = np.eye(len(target.classes))[target.codes[rows]]
-        columns = columns[:, 1:] if len(target.classes) == 2 else columns
+        columns = target.one_hot(np.float64)[rows]
+        columns = columns[:, 1:] if columns.shape[1] == 2 else columns
     else:
         columns = target.rows[rows]
     columns = columns - np.average(columns, axis=0, weights=weights)

@@ -51,12 +51,6 @@ class TableData:
         totals = equal.totals[equal.groups[first]]
         return replace(self.take(first), weights=totals, note=repetition_note(equal))
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw sorted numbers of ``n_rows`` rows that have a weight, and of some to hold out."""
-        present = np.flatnonzero(self.weights > 0)
-        n_drawn = min(n_rows + held_out_size(len(present), 4), len(present))
-        return present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
-
 
 def repetition_note(equal: EqualRows) -> str:
     """Return the treatment of equal rows as the end of a sentence; empty if there are none."""
@@ -131,7 +125,10 @@ class PreparedData:
     @cached_property
     def outputs(self) -> np.ndarray:
         """Targets of least squares: values, or one-hot labels; of two classes the second alone."""
-        return target_outputs(self.target)
+        if isinstance(self.target, Values):
+            return self.target.rows
+        columns = self.target.one_hot(np.float64)
+        return np.ascontiguousarray(columns[:, 1:]) if columns.shape[1] == 2 else columns
 
     def take(self, numbers: np.ndarray) -> Self:
         """Return the rows of these numbers, in this order."""
@@ -140,15 +137,6 @@ class PreparedData:
             for name in ("Z", "row_weights", "row_counts", "numbers", "observations")
         }
         return type(self)(target=self.target.take(numbers), **columns)
-
-
-def target_outputs(target: Labels | Values, dtype: Any = np.float64) -> np.ndarray:
-    """Return values as they are, or one-hot labels; of two classes the second alone."""
-    if isinstance(target, Values):
-        return target.rows
-    one_hot = np.eye(len(target.classes), dtype=dtype)
-    columns = np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot
-    return columns[target.codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +162,10 @@ def prepare_columns(
 ) -> Preparation:
     """Fit an encoder, and prepare all rows, or a sample if there are more than ``most_rows``."""
     numbers, is_sample = np.arange(len(data)), len(data) > most_rows
-    if is_sample:
-        numbers = data.sample(most_rows, rng)
+    if is_sample:  # of rows that have a weight, with some to hold out
+        present = np.flatnonzero(data.weights > 0)
+        n_drawn = min(most_rows + held_out_size(len(present), 4), len(present))
+        numbers = present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
         data = data.take(numbers)
     X = data.table.take(np.arange(len(data)))
     inputs = TableInputs(categorical_features)

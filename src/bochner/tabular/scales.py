@@ -58,42 +58,42 @@ class TargetScale:
         """Return the scale on which Y has mean zero and variance one; constants have unit one."""
         zeros, ones = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         scale = cls(kind, shift, width, zeros, ones, zeros, ones)
-        bent = scale.forward(Y)
-        largest = np.maximum(np.abs(bent).max(axis=0), np.finfo(float).tiny)
-        center = largest * np.average(bent / largest, axis=0, weights=weights)
+        g = scale.forward(Y)
+        largest = np.maximum(np.abs(g).max(axis=0), np.finfo(float).tiny)
+        center = largest * np.average(g / largest, axis=0, weights=weights)
         # Rescale first: squares of huge values would overflow.
-        unit = largest * np.sqrt(
-            np.average(((bent - center) / largest) ** 2, axis=0, weights=weights)
-        )
+        unit = largest * np.sqrt(np.average(((g - center) / largest) ** 2, axis=0, weights=weights))
         constant = unit <= 1e-14 * largest
         scale = replace(
-            scale, center=np.where(constant, bent[0], center), unit=np.where(constant, 1.0, unit)
+            scale,
+            center=np.where(constant, g[0], center),
+            unit=np.where(constant, 1.0, unit),
         )
         z = scale.forward(Y)
         return replace(scale, lowest=z.min(axis=0), highest=z.max(axis=0))
 
     def forward(self, Y: np.ndarray) -> np.ndarray:
         """Return z of y."""
-        bent = Y
+        g = Y
         if self.kind == "log":
-            bent = np.log(Y + self.shift)
+            g = np.log(Y + self.shift)
         elif self.kind == "asinh":
-            bent = np.arcsinh((Y - self.shift) / self.width)
-        return (bent - self.center) / self.unit
+            g = np.arcsinh((Y - self.shift) / self.width)
+        return (g - self.center) / self.unit
 
     def backward(self, z: np.ndarray) -> np.ndarray:
         """Return y of z."""
-        bent = self.center + self.unit * z
+        g = self.center + self.unit * z
         if self.kind == "log":
-            return np.exp(np.minimum(bent, 700.0)) - self.shift
+            return np.exp(np.minimum(g, 700.0)) - self.shift
         if self.kind == "asinh":
-            return self.shift + self.width * np.sinh(self._in_range(bent))
-        return bent
+            return self.shift + self.width * np.sinh(self._in_range(g))
+        return g
 
-    def _in_range(self, bent):
+    def _in_range(self, g):
         """Clip to where ``width`` · sinh is finite."""
         furthest = 700.0 - max(0.0, np.log(self.width))
-        return np.clip(bent, -furthest, furthest)
+        return np.clip(g, -furthest, furthest)
 
     def within(self, z: np.ndarray) -> np.ndarray:
         """Clip z to half a standard deviation outside the training values.
@@ -105,11 +105,11 @@ class TargetScale:
     def slope_within(self, z: np.ndarray) -> np.ndarray:
         """Return d ``backward(within(z))`` / dz."""
         inside = (z > self.lowest - 0.5) & (z < self.highest + 0.5)
-        bent = self.center + self.unit * z
+        g = self.center + self.unit * z
         if self.kind == "log":
-            return np.where(inside, self.unit * np.exp(np.minimum(bent, 700.0)), 0.0)
+            return np.where(inside, self.unit * np.exp(np.minimum(g, 700.0)), 0.0)
         if self.kind == "asinh":
-            return np.where(inside, self.unit * self.width * np.cosh(self._in_range(bent)), 0.0)
+            return np.where(inside, self.unit * self.width * np.cosh(self._in_range(g)), 0.0)
         return np.where(inside, self.unit, 0.0)
 
     def mean_log_slope(self, Y: np.ndarray, weights: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from ..learners.descent.joint_descent import ridge_start
 from ..learners.descent.loop import Descent, run_together
 from ..learners.evidence import LearnedPrior
 from ..losses import Logistic, Loss, Multinomial, Squared
-from .preparation import PreparedData, target_outputs
+from .preparation import PreparedData
 from .solving import Solved
 
 _WAVES, _BATCH = 1024, 256
@@ -104,7 +104,8 @@ def solve_descending(
 
 def _loss_and_targets(target: Labels | Values) -> tuple[Loss, Any]:
     """Return the loss and its targets: values, signs of two classes, or one-hot labels."""
-    columns = target_outputs(target, np.float32).astype(np.float32)
     if isinstance(target, Values):
-        return Squared(), columns
-    return (Logistic(), 2 * columns - 1) if columns.shape[1] == 1 else (Multinomial(), columns)
+        return Squared(), target.rows.astype(np.float32)
+    if len(target.classes) == 2:
+        return Logistic(), target.signs(np.float32)
+    return Multinomial(), target.one_hot(np.float32)
