@@ -146,11 +146,12 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         # Both are computed at their first use.
         self._system: CholeskySystem | None = None
         self._left_out: np.ndarray | None = None
+        single = self.solver_ == "cg" and self.tol >= _TOL_OF_FLOAT32
+        dtype = np.float32 if single else np.float64
+        points = np.ascontiguousarray(rows, dtype=dtype)
         if self.solver_ == "cholesky":
-            solution, dtype = self._solve_directly(rows, alphas), np.float64
+            solution = self._solve_directly(points, alphas)
         else:
-            dtype = np.float32 if self.tol >= _TOL_OF_FLOAT32 else np.float64
-            points = np.ascontiguousarray(rows, dtype=dtype)
             solution = self._solve_iteratively(points, alphas, equal)
         self.expansion_ = dual_expansion(self.prior_, self._linear, rows, solution, dtype)
         # The most likely noise of the Gaussian process is α (y − b)ᵀ(K + α / h)⁻¹(y − b) / Σ h.
@@ -268,7 +269,6 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         return kernel_matrix(self.prior_, self._linear, X, Z)
 
     def _solve_directly(self, X, alphas):
-        X = np.ascontiguousarray(X, dtype=np.float64)
         self.alpha_ = float(alphas[0])
         if len(alphas) == 1:
             self._system = self._factorized(X)
