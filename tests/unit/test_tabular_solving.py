@@ -18,7 +18,7 @@ from bochner.data.training import TrainingData
 from bochner.expansions.waves import Expansion
 from bochner.learners.evidence import Evidence, LearnedPrior
 from bochner.losses import Logistic, Multinomial, Squared
-from bochner.solvers.dual import InverseSystem
+from bochner.solvers.dual import InverseSystem, Solution
 from bochner.tabular import fitting, solving, waves
 from bochner.tabular.fitting import choose_rank_encoding, learning_rows
 from bochner.tabular.preparation import Preparation, PreparedData
@@ -289,8 +289,6 @@ def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
 def test_an_expansion_of_a_solution_carries_the_linear_part():
     parts = problem()
     dual, intercept = refit(parts, LEARNED, 0.1, parts.row_weights)
-    from bochner.solvers.dual import Solution
-
     function = expansion_of(LEARNED, parts.Z, Solution(dual, intercept), np.float64)
     np.testing.assert_allclose(
         function.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=1e-10

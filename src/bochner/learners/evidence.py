@@ -15,7 +15,7 @@ from .._loops.threads import threads_for_rows_only
 from ..data import as_rows
 from ..data.checks import check_weights
 from ..data.repetitions import equal_rows
-from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
+from ..data.targets import Labels, TargetSimilarity, Values, as_target
 from ..priors import SpectralPrior
 
 # Bounds of the parameters, for columns of standard deviation one.
@@ -165,7 +165,7 @@ class Evidence(BaseEstimator):
         never drawn. ``rng`` is a Generator or a seed.
         """
         rng = as_generator(rng, "rng")
-        self.check_parameters()
+        self._check_parameters()
         check_learnable(prior)
         data = as_rows(X)
         target = as_target(y, len(data))
@@ -173,16 +173,9 @@ class Evidence(BaseEstimator):
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
         points = as_dense(data.take(rows))
         weights = None if weights is None else weights[rows]
-        return self.learn_from_all(prior, points, target.take(rows), rng, weights)
+        return self._learn(prior, points, target.take(rows), rng, weights)
 
-    def learn_from_all(
-        self,
-        prior: SpectralPrior,
-        X: np.ndarray,
-        target: Target,
-        rng: np.random.Generator,
-        weights: np.ndarray | None,
-    ) -> LearnedPrior:
+    def _learn(self, prior, X, target, rng, weights) -> LearnedPrior:
         """Learn from all rows of an array, with checked arguments; see ``learn``."""
         rows, weights = _merged(X, target, weights)
         points = X.astype(np.float64)[rows]
@@ -213,8 +206,7 @@ class Evidence(BaseEstimator):
         learned._learned = True
         return LearnedPrior(learned, noise, linear / scales**2, objective, n_steps + n_more)
 
-    def check_parameters(self) -> None:
-        """Raise an error for parameters that cannot be used."""
+    def _check_parameters(self):
         check_count(self.n_rows, "n_rows", minimum=2)
         for name in ("n_iterations", "n_refining_rows", "n_refinements"):
             check_count(getattr(self, name), name, minimum=0)

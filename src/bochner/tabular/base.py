@@ -168,7 +168,7 @@ class SpectralModel(Estimator):
                     "evidence must be an Evidence, e.g. Evidence(n_rows=500), got "
                     f"{self.evidence!r}."
                 )
-            self.evidence.check_parameters()
+            self.evidence._check_parameters()
         check_flag(self.trees, "trees")
         return fitting.check_priors(self.priors)
 

@@ -147,7 +147,7 @@ def _prefers_ranks(preparation, ranked, rng):
         target = Values((values - values.min(axis=0)) / np.where(spread > 0, spread, 1.0))
 
     def objective(Z):
-        learned = _RANK_EVIDENCE.learn_from_all(_RANK_PRIOR, Z, target, rng, sample.row_counts)
+        learned = _RANK_EVIDENCE._learn(_RANK_PRIOR, Z, target, rng, sample.row_counts)
         return learned.objective
 
     plain, other = ordered_map(
@@ -178,7 +178,7 @@ def learn_prior(
         prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
         return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
     rng = np.random.default_rng(seed)
-    return evidence.learn_from_all(prior, data.Z, data.target, rng, data.row_counts)
+    return evidence._learn(prior, data.Z, data.target, rng, data.row_counts)
 
 
 def learn_families(
