@@ -239,9 +239,8 @@ class SpectralModel(Estimator):
         self.path_ = path + preparation.note
         step = max(1, len(split.data) // _IMPORTANCE_ROWS)
         self._importance_rows = split.data.Z[::step][:_IMPORTANCE_ROWS]
-        blended = fitting.blend_members(members, split.evaluation)
-        self.blend_, self._reports = blended.blend, blended.reports
-        self._fit_link(blended.held_out, split.evaluation, members, rng)
+        self.blend_, self._reports, held_out = fitting.blend_members(members, split.evaluation)
+        self._fit_link(held_out, split.evaluation, members, rng)
 
     # Steps that differ between labels and values.
 

@@ -209,14 +209,15 @@ def learn_families(
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows in the order in which they are solved; the last ``n_held`` evaluate the members.
-
-    With ``leaves_one_out`` these are all rows, each scored by the fit without it.
-    """
+    """Rows in the order in which they are solved; the last ``n_held`` evaluate the members."""
 
     data: PreparedData
     n_held: int
-    leaves_one_out: bool
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """True if all rows evaluate, each by the fit without it."""
+        return self.n_held == len(self.data)
 
     @cached_property
     def evaluation(self) -> PreparedData:
@@ -230,11 +231,11 @@ def choose_split(
     """Choose between leave-one-out and held-out rows, which are a random sample."""
     n_rows = len(data)
     if all_rows is None and n_rows <= LEAVE_ONE_OUT_ROWS:
-        return Split(data, n_rows, True)
+        return Split(data, n_rows)
     n_all = n_rows if all_rows is None else int(np.sum(all_rows.row_weights > 0))
     # A sample with many copies has few different rows.
     n_held = min(held_out_size(n_all, 4), n_rows // 2)
-    return Split(data.take(rng.permutation(n_rows)), n_held, False)
+    return Split(data.take(rng.permutation(n_rows)), n_held)
 
 
 def solve_families(
@@ -375,17 +376,13 @@ def blend_weights(
     return weights / total if total > 0 else np.full(n_members, 1 / n_members)
 
 
-@dataclass(frozen=True, eq=False)
-class Blended:
-    """A blend, reports on all members, and scores of the blend for the evaluation rows."""
+def blend_members(
+    members: list[Candidate], evaluation: PreparedData
+) -> tuple[Blend, list[Member], np.ndarray]:
+    """Weight the members by their scores of the evaluation rows.
 
-    blend: Blend
-    reports: list[Member]
-    held_out: np.ndarray
-
-
-def blend_members(members: list[Candidate], evaluation: PreparedData) -> Blended:
-    """Weight the members by their scores of the evaluation rows."""
+    Returns the blend, reports on all members, and the blend's scores of the evaluation rows.
+    """
     Y, row_weights = evaluation.outputs, evaluation.row_weights
     held_out = np.stack([one.solved.held_out for one in members])
     weights = blend_weights(held_out, Y, row_weights)
@@ -414,4 +411,4 @@ def blend_members(members: list[Candidate], evaluation: PreparedData) -> Blended
         tuple(members[k].solved.expansion for k in used),
         tuple(float(weights[k]) for k in used),
     )
-    return Blended(blend, reports, np.tensordot(weights, held_out, axes=1))
+    return blend, reports, np.tensordot(weights, held_out, axes=1)
