@@ -21,6 +21,7 @@ from bochner import (
 )
 from bochner.data import LocalRows
 from bochner.tables.read import streaming
+from bochner.tabular.preparation import PreparedData
 
 N_ROWS = 90
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out,
@@ -143,14 +144,18 @@ class Struck(Exception):
 @contextmanager
 def struck_after(n_calls, monkeypatch, error):
     """Within this context the given number of looks at the rows go well, and the next one raises
-    ``error``.
+    ``error``. Tabular models prepare their rows once, and take them from these.
 
     With ``error=None`` they are only counted, in the list that is returned.
     """
     seen = []
     with monkeypatch.context() as patch:
-        for name in ("sum", "map", "take", "batches", "assert_finite"):
-            original = getattr(LocalRows, name)
+        watched_methods = [
+            *((LocalRows, name) for name in ("sum", "map", "take", "batches", "assert_finite")),
+            (PreparedData, "take"),
+        ]
+        for kind, name in watched_methods:
+            original = getattr(kind, name)
 
             def watched(self, *arguments, _original=original, **keywords):
                 if error is not None and len(seen) >= n_calls:
@@ -158,5 +163,5 @@ def struck_after(n_calls, monkeypatch, error):
                 seen.append(1)
                 return _original(self, *arguments, **keywords)
 
-            patch.setattr(LocalRows, name, watched)
+            patch.setattr(kind, name, watched)
         yield seen
