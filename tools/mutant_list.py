@@ -619,8 +619,8 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tabular/blending.py data/columns.py data/inputs.py _loops/matrices.py "
-        "tabular/preparation.py tabular/target_scales.py tabular/spread.py",
+        "tabular/classifier.py tabular/fitting.py data/columns.py data/inputs.py "
+        "_loops/matrices.py tabular/preparation.py tabular/scales.py",
         "unit/test_blending.py unit/test_inputs.py unit/test_matrices.py "
         "unit/test_tabular_solving.py unit/test_tabular_values.py "
         "unit/test_tabular_gradients.py",
@@ -630,7 +630,7 @@ MUTANTS: list[Mutant] = [
             "tabular-link-slope": ("np.where(scores > self.floor, self.slope / np.maximum", "np.where(scores > self.floor, 1 / np.maximum"),
             "tabular-merged-counts": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, np.ones(len(first))"),
             "tabular-relative-weights": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, equal.totals"),
-            "tabular-ranks-choice": ("ranked if other < plain - _LEAST_GAIN", "ranked if other > plain - _LEAST_GAIN"),
+            "tabular-ranks-choice": ("return other < plain - _LEAST_GAIN", "return other > plain - _LEAST_GAIN"),
             "tabular-ranks-own-half": ("np.cumsum(counts) - counts / 2", "np.cumsum(counts)"),
             "tabular-ranks-slope": ("self.ranks * (rise - slopes[:, j])", "self.ranks * rise"),
             "tabular-clipping": ("finite / np.hypot(1.0, finite)", "finite / np.hypot(1.0, finite / 2)"),
@@ -670,13 +670,13 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tabular/base.py tabular/waves.py tabular/solving.py tabular/preparation.py",
+        "tabular/base.py tabular/fitting.py tabular/solving.py tabular/preparation.py",
         "unit/test_tabular_repetitions.py",
         {
-            "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data", "data"),
-            "tabular-sample-weights": ("present = np.flatnonzero(self.weights > 0)", "present = np.arange(len(self))"),
+            "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data", "data"),
+            "tabular-sample-weights": ("present = np.flatnonzero(data.weights > 0)", "present = np.arange(len(data))"),
             "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
-            "copies-ties-observations": ("numbers=rows, observations=observations), equal", "numbers=rows, observations=None), equal"),
+            "copies-ties-observations": ("numbers=rows, observations=observations)", "numbers=rows, observations=None)"),
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
         },
     ),
@@ -772,7 +772,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tabular models ----------------------------------------------------------------------
     *_group(
-        "tabular/solving.py tabular/waves.py models/exact.py",
+        "tabular/solving.py tabular/waves.py solvers/dual.py",
         "unit/test_tabular_solving.py",
         {
             "tabular-linear-part": (
@@ -792,11 +792,11 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tabular/regressor.py tabular/target_scales.py tabular/base.py",
+        "tabular/regressor.py tabular/scales.py tabular/base.py",
         "unit/test_tabular_values.py unit/test_tabular_gradients.py",
         {
             "tabular-mean-on-scale": (
-                "else _around(scale, center, spread, sizes).mean(axis=0)",
+                "else values_around(scale, center, spread, sizes).mean(axis=0)",
                 "else scale.backward(center)",
             ),
             "tabular-interval-reach": ("center + side * reach)", "center + side * reach / 2)"),
@@ -828,7 +828,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "tabular/effects.py tabular/fitting.py tabular/members.py "
-        "tabular/trees.py tabular/spread.py tabular/regressor.py",
+        "tabular/trees.py tabular/scales.py tabular/regressor.py",
         "unit/test_tabular_members.py unit/test_tabular_answers.py",
         {
             "tabular-deviation-unit": (
@@ -856,7 +856,7 @@ MUTANTS: list[Mutant] = [
             "tabular-trees-weights": ("codes, sample_weight=weights)", "codes)"),
             "tabular-spread-held-out": (
                 "log_sizes[rows] = solved.held_out",
-                "log_sizes[rows] += 0.0",
+                "log_sizes[rows] = solved.expansion.evaluate(Z[rows])",
             ),
             "tabular-spread-weights": ("lower_quantiles(scores, self.weights, shares)", "lower_quantiles(scores, np.ones(len(scores)), shares)"),
         },

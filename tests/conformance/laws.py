@@ -21,6 +21,7 @@ from bochner import (
 )
 from bochner.data import LocalRows
 from bochner.tables.read import streaming
+from bochner.tabular.preparation import PreparedData
 
 N_ROWS = 90
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out,
@@ -146,12 +147,17 @@ class Failure(Exception):
 def failing_after(n_calls, monkeypatch, error):
     """Raise ``error`` in this context when the rows have been read ``n_calls`` times.
 
+    Rows of a tabular model are prepared once, and selected from these.
     With ``error=None`` the reads are only counted, in the list that is returned.
     """
     seen = []
     with monkeypatch.context() as patch:
-        for name in ("sum", "map", "take", "batches", "assert_finite"):
-            original = getattr(LocalRows, name)
+        watched_methods = [
+            *((LocalRows, name) for name in ("sum", "map", "take", "batches", "assert_finite")),
+            (PreparedData, "take"),
+        ]
+        for kind, name in watched_methods:
+            original = getattr(kind, name)
 
             def watched(self, *arguments, _original=original, **keywords):
                 if error is not None and len(seen) >= n_calls:
@@ -159,5 +165,5 @@ def failing_after(n_calls, monkeypatch, error):
                 seen.append(1)
                 return _original(self, *arguments, **keywords)
 
-            patch.setattr(LocalRows, name, watched)
+            patch.setattr(kind, name, watched)
         yield seen

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from bochner import Anova, Evidence
-from bochner.data import LocalRows
 from bochner.data.targets import Values
 from bochner.learners.evidence import LearnedPrior
-from bochner.tabular import preparation, waves
+from bochner.tabular import fitting, waves
 from bochner.tabular.preparation import PreparedData
 from bochner.tabular.solving import learned_gram
 
@@ -27,7 +26,7 @@ def few_waves(monkeypatch):
 def short_choice_of_ranks(monkeypatch):
     """Choose between numbers and ranks by few rows and steps, for tests of something else."""
     monkeypatch.setattr(
-        preparation, "_RANK_EVIDENCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
+        fitting, "_RANK_EVIDENCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
     )
 
 
@@ -67,7 +66,7 @@ def problem(n=40, weighted=False, seed=0):
 
 def prepared_values(Z, Y, weights=None, counts=None):
     """Rows Z in memory with values Y."""
-    return PreparedData(LocalRows(Z), Values(Y), weights, counts)
+    return PreparedData(Z, Values(Y), np.ones(len(Z)) if weights is None else weights, counts)
 
 
 def refit(parts, learned, ridge, weights):

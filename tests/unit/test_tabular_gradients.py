@@ -1,15 +1,13 @@
 """Derivatives of predictions in the columns of the table against differences."""
 
-from copy import copy
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from tabular_samples import QUICK, regression, table
 
 from bochner import Anova, Laplace, Matern, SpectralClassifier, SpectralRegressor
-from bochner.tabular.blending import ProbabilityLink
-from bochner.tabular.target_scales import TargetScale
+from bochner.tabular.classifier import ProbabilityLink
+from bochner.tabular.scales import TargetScale
 
 pd = pytest.importorskip("pandas")
 
@@ -75,10 +73,7 @@ def test_gradients_of_probabilities_are_differences(n_classes):
 @pytest.mark.parametrize("classify", [False, True])
 def test_gradients_on_a_grid_are_central_differences(classify, priors, ranks, monkeypatch):
     """Every row lies on kinks, those of kernels and of ranks alike."""
-    monkeypatch.setattr(
-        "bochner.tabular.preparation.choose_rank_encoding",
-        lambda inputs, *_: copy(inputs).set_params(ranks=ranks),
-    )
+    monkeypatch.setattr("bochner.tabular.fitting._prefers_ranks", lambda *_: ranks > 0)
     rng = np.random.default_rng(0)
     X = rng.poisson(2.0, size=(150, 2)).astype(float)
     y = np.abs(X[:, 0] - 2.0) + 0.3 * X[:, 1] + 0.3 * rng.normal(size=150)

@@ -7,14 +7,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from tabular_samples import LEARNED, QUICK, prepared_values, problem, regression
 
 from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
-from bochner.data import LocalRows
 from bochner.data.targets import Labels
 from bochner.learners.evidence import LearnedPrior
 from bochner.tabular.fitting import family_names
 from bochner.tabular.members import Blend
 from bochner.tabular.preparation import PreparedData
+from bochner.tabular.scales import Spread
 from bochner.tabular.solving import solve_leaving_out
-from bochner.tabular.spread import Spread
 from bochner.tabular.trees import TreeMember, cross_fitted_trees
 
 
@@ -66,7 +65,7 @@ def test_trees_of_labels_are_those_of_scikit_learn_with_weights():
     rng = np.random.default_rng(0)
     Z, weights = rng.normal(size=(200, 2)), rng.integers(1, 9, size=200).astype(float)
     codes = (Z[:, 0] + rng.normal(size=200) > 0).astype(int)
-    parts = PreparedData(LocalRows(Z), Labels(np.arange(2), codes), weights)
+    parts = PreparedData(Z, Labels(np.arange(2), codes), weights)
     grown = TreeMember.fitted(parts, seed=0)
     expected = HistGradientBoostingClassifier(random_state=0).fit(Z, codes, sample_weight=weights)
     np.testing.assert_allclose(grown.evaluate(Z)[:, 0], expected.predict_proba(Z)[:, 1])

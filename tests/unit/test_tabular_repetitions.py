@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from selection import long_except
 from sklearn.metrics import log_loss
-from tabular_samples import QUICK, prepared_values
+from tabular_samples import QUICK
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor
-from bochner.data.inputs import TableInputs
+from bochner.data import LocalRows
 from bochner.data.tables import LocalTable
 from bochner.data.targets import Values
+from bochner.data.training import TrainingData
 from bochner.tabular import fitting
+from bochner.tabular.fitting import exclude_rows
 from bochner.tabular.preparation import TableData, prepare_columns
 
 pd = pytest.importorskip("pandas")
@@ -107,11 +109,11 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
 
 def test_rows_without_some_of_them_have_no_copies_of_these_either():
     X = np.repeat(noisy(4)[0], 3, axis=0)
-    data = prepared_values(X, X[:, :1])
+    data = TrainingData(LocalRows(X), Values(X[:, :1]))
     numbers = np.array([1, 9])
-    left = data.without(numbers, and_equal=True)
+    left = exclude_rows(data, numbers, and_equal=True)
     np.testing.assert_array_equal(np.flatnonzero(left.weights), np.arange(3, 9))
-    left = data.without(numbers, and_equal=False)
+    left = exclude_rows(data, numbers, and_equal=False)
     np.testing.assert_array_equal(np.flatnonzero(left.weights == 0), numbers)
     assert np.all(data.row_weights == 1)
 
@@ -182,7 +184,7 @@ def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
     X, y = noisy(400)
     weights = np.arange(400) % 2.0
     data = TableData(LocalTable(X), Values.of(y), weights)
-    prepared = prepare_columns(TableInputs(), data, 100, 100, np.random.default_rng(0)).data
+    prepared = prepare_columns("from_dtype", data, 100, 100, np.random.default_rng(0)).data
     assert np.all(weights[prepared.numbers] == 1)
 
 

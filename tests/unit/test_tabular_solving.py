@@ -14,12 +14,14 @@ from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegres
 from bochner.data import LocalRows, repetitions, tables
 from bochner.data.inputs import TableInputs
 from bochner.data.targets import Labels, Values
+from bochner.data.training import TrainingData
 from bochner.expansions.waves import Expansion
 from bochner.learners.evidence import Evidence, LearnedPrior
 from bochner.losses import Logistic, Multinomial, Squared
-from bochner.solvers.dual import InverseSystem
+from bochner.solvers.dual import InverseSystem, Solution
 from bochner.tabular import fitting, solving, waves
-from bochner.tabular.preparation import PreparedData, choose_rank_encoding
+from bochner.tabular.fitting import choose_rank_encoding, learning_rows
+from bochner.tabular.preparation import Preparation, PreparedData
 from bochner.tabular.solving import (
     expansion_of,
     learned_gram,
@@ -221,8 +223,9 @@ def ranks_chosen(values, y, counts=None):
     target = Labels.of(y) if y.dtype == bool else Values.of(y)
     counts = np.ones(len(X)) if counts is None else counts
     generator = np.random.default_rng(0)
-    data = PreparedData(LocalRows(inputs.transform(X)), target, counts)
-    return choose_rank_encoding(inputs, tables.LocalTable(X), data, generator).ranks
+    data = PreparedData(inputs.transform(X), target, counts)
+    given = Preparation(inputs, data, tables.LocalTable(X), "", are_ties=False)
+    return choose_rank_encoding(given, generator).inputs.ranks
 
 
 def test_evidence_chooses_between_numbers_and_ranks(seed):
@@ -263,10 +266,10 @@ def test_a_model_with_ranks_predicts_and_differentiates(seed):
 
 
 def test_families_learn_from_all_rows_or_from_rows_of_their_own():
-    model, rng = SpectralRegressor(evidence=Evidence(n_rows=20)), np.random.default_rng(0)
-    for rows in model._learning_rows(20, 3, rng):
+    evidence, rng = Evidence(n_rows=20), np.random.default_rng(0)
+    for rows in learning_rows(evidence, 20, 3, rng):
         np.testing.assert_array_equal(rows, np.arange(20))
-    first, second = model._learning_rows(60, 2, rng)
+    first, second = learning_rows(evidence, 60, 2, rng)
     assert len(set(first)) == len(set(second)) == 20
     assert not np.array_equal(first, second)
 
@@ -286,8 +289,6 @@ def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
 def test_an_expansion_of_a_solution_carries_the_linear_part():
     parts = problem()
     dual, intercept = refit(parts, LEARNED, 0.1, parts.row_weights)
-    from bochner.solvers.dual import Solution
-
     function = expansion_of(LEARNED, parts.Z, Solution(dual, intercept), np.float64)
     np.testing.assert_allclose(
         function.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=1e-10
@@ -345,12 +346,12 @@ def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
     # opposite target and no weight.
     kept = np.arange(4500) < 2000
     wrong = target_from(target, opposite, np.arange(4500) < 2500)
-    evaluation = PreparedData(LocalRows(X), target).take(np.arange(2000, 2500))
+    evaluation = PreparedData(X, target, np.ones(4500)).take(np.arange(2000, 2500))
     learned = Evidence(n_rows=200, standardize=False).learn(
         Anova(), X[:200], y[:200], np.random.default_rng(0)
     )
     solved = solve_descending(
-        PreparedData(LocalRows(X), wrong, kept.astype(float)),
+        TrainingData(LocalRows(X), wrong, kept.astype(float)),
         learned,
         evaluation,
         np.random.default_rng(0),
@@ -374,7 +375,7 @@ def test_targets_of_excluded_rows_change_nothing(monkeypatch):
     )
     plain, other = (
         solve_descending(
-            prepared_values(X, Y[:, None], kept.astype(float)),
+            TrainingData(LocalRows(X), Values(Y[:, None]), kept.astype(float)),
             learned,
             evaluation,
             np.random.default_rng(0),

@@ -156,12 +156,13 @@ class EqualRows:
         return chosen
 
 
-def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | None:
+def equal_rows(rows: Rows | np.ndarray, target: Target, weights: Any = None) -> EqualRows | None:
     """Find equal rows by their keys; None if every row occurs once and all weights are equal.
 
     The rows are read once. The keys, one number per row, are in memory.
     """
-    return equal_keys(row_keys(rows), target, weights)
+    keys = column_keys(rows) if isinstance(rows, np.ndarray) else row_keys(rows)
+    return equal_keys(keys, target, weights)
 
 
 def equal_keys(

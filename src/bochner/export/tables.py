@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import TableInputs
-from ..tabular.blending import ProbabilityLink
+from ..tabular.classifier import ProbabilityLink
 from ..tabular.members import Blend
-from ..tabular.spread import Spread
-from ..tabular.target_scales import TargetScale
+from ..tabular.scales import Spread, TargetScale
 from ..tabular.trees import TreeMember
 from ..tabular.waves import WaveMember
 from .graph import Graph, NotExportable, Tensor

@@ -171,13 +171,16 @@ class Evidence(BaseEstimator):
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
-        points = as_dense(data.take(rows)).astype(np.float64)
-        different, weights = _merged(
-            points, target.take(rows), None if weights is None else weights[rows]
-        )
-        points, rows = points[different], rows[different]
+        points = as_dense(data.take(rows))
+        weights = None if weights is None else weights[rows]
+        return self._learn(prior, points, target.take(rows), rng, weights)
+
+    def _learn(self, prior, X, target, rng, weights) -> LearnedPrior:
+        """Learn from all rows of an array, with checked arguments; see ``learn``."""
+        rows, weights = _merged(X, target, weights)
+        points = X.astype(np.float64)[rows]
         centered = points - np.average(points, axis=0, weights=weights)
-        scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
+        scales = _column_scales(centered, weights) if self.standardize else np.ones(X.shape[1])
 
         def problem_of(some):
             own = None if weights is None else weights[some]
@@ -212,13 +215,13 @@ class Evidence(BaseEstimator):
         check_positive(self.tol, "tol", allow_zero=True)
 
     def _descend(self, problem, start, bounds, n_iterations):
-        """(θ, the objective there, steps taken)."""
+        """Return θ, its objective, and the number of steps."""
         options = {"maxiter": n_iterations, "maxcor": 20, "ftol": self.tol, "gtol": 0.0}
         with threads_for_rows_only() if len(problem.X) < _FEW_ROWS else nullcontext():
-            found = minimize(
+            result = minimize(
                 problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
             )
-        return found.x, float(found.fun), int(found.nit)
+        return result.x, float(result.fun), int(result.nit)
 
 
 def check_learnable(prior: Any) -> None:
@@ -241,9 +244,7 @@ def check_learnable(prior: Any) -> None:
 
 def _drawn_rows(n_samples, n_rows, weights, rng):
     """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
-    candidates = np.arange(n_samples)
-    if weights is not None:
-        candidates = candidates[weights > 0]
+    candidates = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
     if len(candidates) < 2:
         raise ValueError(
             f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}."
@@ -255,7 +256,7 @@ def _drawn_rows(n_samples, n_rows, weights, rng):
 
 def _merged(X, target, weights):
     """Return the numbers of the different rows, and their weights; None if all weigh the same."""
-    equal = equal_rows(as_rows(X), target, weights)
+    equal = equal_rows(X, target, weights)
     if equal is None:
         return np.arange(len(X)), None
     first = np.sort(equal.first)
@@ -282,8 +283,8 @@ def _target_columns(target, rows, weights):
             "Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y."
         )
     if isinstance(target, Labels):
-        columns = np.eye(len(target.classes))[target.codes[rows]]
-        columns = columns[:, 1:] if len(target.classes) == 2 else columns
+        columns = target.one_hot(np.float64)[rows]
+        columns = columns[:, 1:] if columns.shape[1] == 2 else columns
     else:
         columns = target.rows[rows]
     columns = columns - np.average(columns, axis=0, weights=weights)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import as_generator, check_choice, check_count, check_flag, check_positive
 from .._estimator import Estimator
 from .._loops.arrays import as_dense
-from ..data import Block, LocalRows
+from ..data import Block
 from ..data.repetitions import draw_held_out, equal_rows, held_out_size
 from ..data.training import TrainingData
 from ..expansions.kernels import Effects, closed_form_gram
@@ -25,9 +25,10 @@ from ..solvers.dual import (
     EigenPath,
     GramProducts,
     NystromPreconditioner,
-    largest_residual,
+    dual_expansion,
+    iterated_solutions,
+    kernel_matrix,
 )
-from .exact import dual_expansion, iterated_solutions, kernel_matrix
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
 _EXACT_ROWS = 4000
@@ -136,7 +137,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         rows = X if kept.all() else X[kept]
         self._targets = np.ascontiguousarray(data.target.rows[kept])
         self._weights = data.row_weights[kept]
-        equal = equal_rows(LocalRows(rows), data.target.take(kept), self._weights)
+        equal = equal_rows(rows, data.target.take(kept), self._weights)
         # Copies of a row are left out with it.
         self._left_out_share = 1.0 if equal is None else equal.left_out_weights() / self._weights
         self.solver_ = self._chosen_solver(len(rows))
@@ -145,10 +146,18 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         # Both are computed at their first use.
         self._system: CholeskySystem | None = None
         self._left_out: np.ndarray | None = None
+        single = self.solver_ == "cg" and self.tol >= _TOL_OF_FLOAT32
+        dtype = np.float32 if single else np.float64
+        points = np.ascontiguousarray(rows, dtype=dtype)
         if self.solver_ == "cholesky":
-            self._store(rows, self._solve_directly(rows, alphas))
+            solution = self._solve_directly(points, alphas)
         else:
-            self._store(rows, self._solve_iteratively(rows, alphas, equal))
+            solution = self._solve_iteratively(points, alphas, equal)
+        self.expansion_ = dual_expansion(self.prior_, self._linear, rows, solution, dtype)
+        # The most likely noise of the Gaussian process is α (y − b)ᵀ(K + α / h)⁻¹(y − b) / Σ h.
+        explained = np.sum((self._targets - solution.intercept) * solution.dual, axis=0)
+        noise = np.maximum(self.alpha_ * explained, 0.0) / self._weights.sum()
+        self.noise_variance_ = float(noise[0]) if self._one_dimensional else noise
         # Rows of weight zero are predicted by a fit without them.
         self._absent = None
         if data.weights is not None:
@@ -221,11 +230,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     def _column_weights(self, n_features):
         """Return the weights of the linear part, one for each column."""
         linear = np.asarray(self.linear, dtype=np.float64)
-        if (
-            linear.shape not in ((), (n_features,))
-            or not np.all(np.isfinite(linear))
-            or np.any(linear < 0)
-        ):
+        is_valid = np.all(np.isfinite(linear)) and not np.any(linear < 0)
+        if linear.shape not in ((), (n_features,)) or not is_valid:
             raise ValueError(
                 f"linear must be one non-negative number, or one for each of {n_features} columns, "
                 f"got {self.linear!r}."
@@ -246,17 +252,15 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _chosen_solver(self, n_rows):
         needed = 3 * 8 * n_rows**2  # the matrix, and the memory of LAPACK for its eigenvectors
-        if self.solver == "cg" or (
-            self.solver == "auto" and (n_rows > _EXACT_ROWS or needed > self.max_bytes)
-        ):
-            return "cg"
-        if needed > self.max_bytes:
+        if self.solver == "auto":
+            return "cg" if n_rows > _EXACT_ROWS or needed > self.max_bytes else "cholesky"
+        if self.solver == "cholesky" and needed > self.max_bytes:
             raise ValueError(
                 f"A direct solution for {n_rows} rows needs three matrices of {n_rows} x {n_rows}, "
                 f"{needed / 1e9:.1f} GB, more than max_bytes={self.max_bytes}. Write solver='cg', "
                 "or raise max_bytes."
             )
-        return "cholesky"
+        return self.solver
 
     # --- solutions --------------------------------------------------------------------------------
 
@@ -265,7 +269,6 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         return kernel_matrix(self.prior_, self._linear, X, Z)
 
     def _solve_directly(self, X, alphas):
-        X = np.ascontiguousarray(X, dtype=np.float64)
         self.alpha_ = float(alphas[0])
         if len(alphas) == 1:
             self._system = self._factorized(X)
@@ -290,13 +293,12 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _solve_iteratively(self, X, alphas, equal):
         rng = as_generator(self.random_state)
-        X = np.ascontiguousarray(X, dtype=np.float32 if self.tol >= _TOL_OF_FLOAT32 else np.float64)
         self.alpha_ = float(alphas[0])
         if len(alphas) > 1:
             self.held_out_errors_ = self._held_out_errors(X, alphas, equal, rng)
             self.alpha_ = float(alphas[np.argmin(self.held_out_errors_)])
         products, preconditioner = self._iteration_parts(X, self._weights, rng)
-        return self._iterate(products, preconditioner, self.alpha_, self._targets, self._weights)[0]
+        return self._iterate(products, preconditioner, self.alpha_, self._targets)[0]
 
     def _iteration_parts(self, X, weights, rng):
         products = GramProducts(self.prior_, X, self._linear, self.max_bytes)
@@ -305,7 +307,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         rows = np.sort(rng.choice(len(X), n_columns, replace=False))
         return products, NystromPreconditioner.of(products, rows, weights)
 
-    def _iterate(self, products, preconditioner, alpha, targets, weights, start=None):
+    def _iterate(self, products, preconditioner, alpha, targets, start=None):
         """Solve by conjugate gradients for the targets and, with an intercept, a column of ones."""
         (iterated,) = iterated_solutions(
             products,
@@ -317,8 +319,10 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
             start,
             fit_intercept=self.fit_intercept,
         )
-        system = products, alpha / weights, iterated.right_sides
-        residual = largest_residual(*system, iterated.solved)
+        right, solved = iterated.right_sides, iterated.solved
+        residuals = right - products.times(solved) - alpha / preconditioner.weights * solved
+        sizes = np.maximum(np.linalg.norm(right, axis=1), np.finfo(float).tiny)
+        residual = float(np.max(np.linalg.norm(residuals, axis=1) / sizes))
         # A residual that is computed again is a little larger than the one of the iteration.
         if residual > 2 * self.tol:
             warnings.warn(
@@ -328,7 +332,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return iterated.solution, iterated.solved
+        return iterated.solution, solved
 
     def _held_out_errors(self, X, alphas, equal, rng):
         """Return the mean squared error of each ridge on held-out rows.
@@ -350,10 +354,10 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         errors, start, last = np.full(len(alphas), np.inf), None, np.inf
         for index in np.argsort(-alphas):
             solution, start = self._iterate(
-                products, preconditioner, float(alphas[index]), targets, weights, start
+                products, preconditioner, float(alphas[index]), targets, start
             )
-            predictions = self._expansion(X[inner], solution, X.dtype).evaluate(X[held])
-            residuals = self._targets[held] - predictions
+            fitted = dual_expansion(self.prior_, self._linear, X[inner], solution, X.dtype)
+            residuals = self._targets[held] - fitted.evaluate(X[held])
             errors[index] = self._mean_squares(residuals, self._weights[held])
             if errors[index] > last:
                 break
@@ -362,17 +366,6 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _mean_squares(self, residuals, weights):
         return float(np.sum(weights[:, None] * residuals**2) / (weights.sum() * residuals.shape[1]))
-
-    def _expansion(self, X, solution, dtype):
-        return dual_expansion(self.prior_, self._linear, X, solution, dtype)
-
-    def _store(self, X, solution):
-        single = self.solver_ == "cg" and self.tol >= _TOL_OF_FLOAT32
-        self.expansion_ = self._expansion(X, solution, np.float32 if single else np.float64)
-        # The most likely noise of the Gaussian process is α (y − b)ᵀ(K + α / h)⁻¹(y − b) / Σ h.
-        explained = np.sum((self._targets - solution.intercept) * solution.dual, axis=0)
-        noise = np.maximum(self.alpha_ * explained, 0.0) / self._weights.sum()
-        self.noise_variance_ = float(noise[0]) if self._one_dimensional else noise
 
     def _points(self):
         return np.asarray(self.expansion_.points, dtype=np.float64)

@@ -7,6 +7,7 @@ the residual of row i in the fit without it is exactly a_i / C_ii.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,16 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from .._loops.grams import skinny_product
-from .._loops.matrices import factorize, inner_products, invert, mirror, solve_lower
+from .._loops.matrices import (
+    add_products,
+    factorize,
+    inner_products,
+    invert,
+    mirror,
+    solve_lower,
+)
 from .._terminal.progress import step_done
-from ..expansions.kernels import closed_form_gram
+from ..expansions.kernels import KernelExpansion, closed_form_gram
 from ..priors import SpectralPrior
 
 # If the remainder 1 − leverage of a row is smaller, rounding dominates its residual, and the ridge
@@ -36,6 +44,25 @@ class Solution:
     dual: np.ndarray
     intercept: np.ndarray
     left_out: np.ndarray | None = None
+
+
+def kernel_matrix(
+    prior: SpectralPrior, linear: np.ndarray, X: np.ndarray, others: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the kernels between rows X and ``others`` (X if None), in the precision of X."""
+    gram = closed_form_gram(prior, X, others)
+    if np.any(linear):
+        scaled = X * linear.astype(X.dtype)
+        add_products(gram, scaled, np.ascontiguousarray(X if others is None else others))
+    return gram
+
+
+def dual_expansion(
+    prior: SpectralPrior, linear: np.ndarray, X: np.ndarray, solution: Solution, dtype: Any
+) -> KernelExpansion:
+    """Return f(x) = Σ_i a_i (k(x, x_i) + linear part) + b, with coefficients a of a dtype."""
+    slopes = linear[:, None] * (X.T.astype(np.float64, copy=False) @ solution.dual)
+    return KernelExpansion(prior, X, solution.dual.astype(dtype), slopes, solution.intercept)
 
 
 def left_out_residuals(
@@ -275,10 +302,11 @@ class NystromPreconditioner:
         rest = _weighted_gram(self.basis[n_rows:], self.weights[n_rows:])
         return NystromPreconditioner(self.basis[:n_rows], self.gram - rest, self.weights[:n_rows])
 
-    def at(self, alphas: Any) -> Any:
-        """Return the preconditioner for one ridge, or for one ridge per vector.
+    def at(self, alphas: np.ndarray) -> Callable:
+        """Return the preconditioner for one ridge per vector.
 
-        By Woodbury's identity it is (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α.
+        By Woodbury's identity it is (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α. The result is a function of
+        vectors and of their numbers among ``alphas``.
         """
         different = np.unique(alphas)
         dtype = self.basis.dtype  # products of two precisions would copy the basis each time
@@ -289,7 +317,7 @@ class NystromPreconditioner:
             weights = self.weights.astype(residual.dtype)
             pulled = weights * residual
             inner = pulled.astype(dtype, copy=False) @ self.basis
-            ridges = alphas[which] if np.ndim(alphas) else np.full(len(which), alphas)
+            ridges = alphas[which]
             for alpha, triangle in zip(different, triangles):
                 own = ridges == alpha
                 rows = inner[own]
@@ -320,20 +348,19 @@ def _factor(matrix, share):
 
 
 def conjugate_gradients(
-    products: Any,
+    products: GramProducts | MatrixProducts,
     shift: np.ndarray,
     targets: np.ndarray,
-    precondition: Any,
+    precondition: Callable,
     tol: float,
     max_iterations: int,
-    start: Any = None,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Solve (K + diag(shift)) a = y for each row y of ``targets``, to a relative residual ``tol``.
 
-    ``shift`` is (n,), or (n_targets, n) with one for each target. The arguments of
-    ``precondition(residuals, which)`` are residuals and the numbers of their targets.
+    Each target has its own row of ``shift``. The arguments of ``precondition(residuals, which)``
+    are residuals and the numbers of their targets.
     """
-    shift = np.broadcast_to(shift.astype(targets.dtype, copy=False), targets.shape)
     solution = np.zeros_like(targets) if start is None else start.astype(targets.dtype)
     residual = (
         targets.copy() if start is None else targets - (products.times(solution) + shift * solution)
@@ -367,10 +394,55 @@ def _dots(rows, others):
     return np.einsum("ij,ij->i", rows, others)[:, None]
 
 
-def largest_residual(
-    products: Any, shift: np.ndarray, targets: np.ndarray, solution: np.ndarray
-) -> float:
-    """Return the largest relative residual of the rows of a solution."""
-    residual = targets - products.times(solution) - shift * solution
-    sizes = np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)
-    return float(np.max(np.linalg.norm(residual, axis=1) / sizes))
+@dataclass(frozen=True)
+class IteratedSolution:
+    """A solution by conjugate gradients.
+
+    ``right_sides`` are the targets minus their mean and, with an intercept, ones. ``solved`` are
+    the solutions of these systems, from which a similar problem may start.
+    """
+
+    solution: Solution
+    right_sides: np.ndarray
+    solved: np.ndarray
+
+
+def iterated_solutions(
+    products: GramProducts | MatrixProducts,
+    preconditioner: NystromPreconditioner,
+    ridges: Sequence[float],
+    targets: np.ndarray,
+    tol: float,
+    max_iterations: int,
+    start: np.ndarray | None = None,
+    *,
+    fit_intercept: bool = True,
+    dtype: Any = np.float64,
+) -> list[IteratedSolution]:
+    """Solve for several ridges at once by conjugate gradients, with vectors of a dtype.
+
+    ``preconditioner`` also gives the weights of the rows; ``start`` has the solved rows of all
+    ridges, one below the other.
+    """
+    weights, n_outputs = preconditioner.weights, targets.shape[1]
+    center = np.average(targets, axis=0, weights=weights) if fit_intercept else np.zeros(n_outputs)
+    right = np.vstack([(targets - center).T, np.ones((int(fit_intercept), len(targets)))])
+    right = right.astype(dtype)
+    alphas = np.repeat(ridges, len(right))
+    solved = conjugate_gradients(
+        products,
+        (alphas[:, None] / weights).astype(dtype),
+        np.tile(right, (len(ridges), 1)),
+        preconditioner.at(alphas),
+        tol,
+        max_iterations,
+        start,
+    )
+    solutions = []
+    for own in np.split(solved.astype(np.float64), len(ridges)):
+        dual, intercept = own.T, center
+        if fit_intercept:
+            shift = own[:-1].sum(axis=1) / own[-1].sum()
+            dual, intercept = (own[:-1] - shift[:, None] * own[-1]).T, center + shift
+        solutions.append(IteratedSolution(Solution(dual, intercept), right, own))
+    return solutions

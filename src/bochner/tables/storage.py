@@ -62,12 +62,10 @@ _OURS = {
     "tables.columns.reader": "ColumnReader",
     "tables.evaluate.thresholds": "ThresholdClassifier",
     "tables.fitting": "TableModel",
-    "tabular.blending": "ProbabilityLink",
-    "tabular.classifier": "SpectralClassifier",
+    "tabular.classifier": "ProbabilityLink SpectralClassifier",
     "tabular.members": "Blend Member",
     "tabular.regressor": "SpectralRegressor",
-    "tabular.spread": "Spread",
-    "tabular.target_scales": "TargetScale",
+    "tabular.scales": "Spread TargetScale",
     "tabular.waves": "WaveMember",
 }
 

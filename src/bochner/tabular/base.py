@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -21,13 +20,13 @@ from .._loops.threads import at_most_threads
 from ..data.checks import check_weights
 from ..data.inputs import TableInputs
 from ..data.tables import open_table
+from ..data.training import TrainingData
 from ..learners.evidence import Evidence, LearnedPrior
-from ..priors import SpectralPrior
 from . import fitting
 from .effects import TableEffects, column_importances, table_effects
 from .members import Blend, Members
 from .notebook import model_html, quick_importances
-from .preparation import PreparedData, TableData, prepare_columns
+from .preparation import TableData, prepare_columns
 
 # Default evidence, and that for labels of many rows: more rows pay for labels only.
 _USUAL = Evidence(standardize=False)
@@ -163,10 +162,13 @@ class SpectralModel(Estimator):
     def _check_parameters(self):
         check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
         refuse_class(self.evidence, "evidence")
-        if self.evidence is not None and not isinstance(self.evidence, Evidence):
-            raise TypeError(
-                f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}."
-            )
+        if self.evidence is not None:
+            if not isinstance(self.evidence, Evidence):
+                raise TypeError(
+                    "evidence must be an Evidence, e.g. Evidence(n_rows=500), got "
+                    f"{self.evidence!r}."
+                )
+            self.evidence._check_parameters()
         check_flag(self.trees, "trees")
         return fitting.check_priors(self.priors)
 
@@ -193,31 +195,41 @@ class SpectralModel(Estimator):
         kept = table.rows_to_read(weights)
         target = self._read_target(y, n_rows, kept, weights[kept])
         data = TableData(table.select(kept), target, weights[kept])
-        return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if self._is_large(data) else data
-
-    def _is_large(self, data):
-        """Return True if there are too many rows for exact kernels."""
-        return len(data) > self.max_exact_rows
+        is_large = len(data) > self.max_exact_rows
+        return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data
 
     def _fit(self, data, priors, rng, tasks):  # type: ignore[override]
         """Prepare the columns, learn a prior for each family, solve the members, and blend them."""
         for _ in tasks.each("preparing", [self._prepared_parts]):
-            preparation = self._prepare_columns(data, rng)
+            preparation = prepare_columns(
+                self.categorical_features,
+                data,
+                self.max_exact_rows,
+                fitting.LEAVE_ONE_OUT_ROWS,
+                rng,
+            )
+            preparation = fitting.choose_rank_encoding(preparation, rng)
+            self.inputs_ = preparation.inputs
+            if hasattr(self.inputs_, "feature_names_in_"):
+                self.feature_names_in_ = self.inputs_.feature_names_in_
             prepared, costs = preparation.data, self._costs(data)
-            rows = self._learning_rows(len(prepared), len(priors), rng)
-            begun = time.perf_counter()
-            first = self._choose_scale(priors[0], prepared, rows[0], data)
-            seconds = time.perf_counter() - begun
-        prepared = replace(prepared, target=self._scaled(prepared.target)).with_costs(costs)
-        families = self._learn_priors(priors, prepared, rows, tasks, first, seconds)
-        all_rows = self._all_rows(data, costs) if self._is_large(data) else None
+            evidence = self._evidence(len(prepared))
+            rows = fitting.learning_rows(evidence, len(prepared), len(priors), rng)
+            learn = partial(fitting.learn_prior, evidence, priors[0])
+            first = fitting.timed(self._choose_scale, data, prepared, rows[0], learn)
+        prepared = replace(prepared, target=self._scaled(prepared.target))
+        if costs is not None:
+            weights = prepared.row_weights * costs[prepared.numbers]
+            prepared = replace(prepared, row_weights=weights)
+        families = fitting.learn_families(evidence, priors, prepared, rows, tasks, first)
+        all_rows = self._all_rows(data, costs) if len(data) > self.max_exact_rows else None
         split = fitting.choose_split(prepared, all_rows, rng)
         members = fitting.solve_families(
             families, split, self._ridge_steps, rng, tasks, refit=all_rows is None
         )
         if all_rows is not None:
-            all_rows = all_rows.without(
-                split.evaluation.numbers, and_equal=not preparation.are_ties
+            all_rows = fitting.exclude_rows(
+                all_rows, split.evaluation.numbers, and_equal=not preparation.are_ties
             )
             families = families[: len(members)]  # a callback may have stopped the others
             members += fitting.solve_all_rows(families, all_rows, split.evaluation, rng, tasks)
@@ -227,21 +239,8 @@ class SpectralModel(Estimator):
         self.path_ = path + preparation.note
         step = max(1, len(split.data) // _IMPORTANCE_ROWS)
         self._importance_rows = split.data.Z[::step][:_IMPORTANCE_ROWS]
-        blended = fitting.blend_members(members, split.evaluation)
-        self.blend_, self._reports = blended.blend, blended.reports
-        self._fit_link(blended.held_out, split.evaluation, members, rng)
-
-    def _prepare_columns(self, data, rng):
-        inputs = TableInputs(self.categorical_features)
-        preparation = prepare_columns(
-            inputs, data, self.max_exact_rows, fitting.LEAVE_ONE_OUT_ROWS, rng
-        )
-        self.inputs_ = preparation.inputs
-        self.n_features_in_ = self.inputs_.n_features_in_
-        names = vars(self.inputs_).get("feature_names_in_")
-        if names is not None:
-            self.feature_names_in_ = names
-        return preparation
+        self.blend_, self._reports, held_out = fitting.blend_members(members, split.evaluation)
+        self._fit_link(held_out, split.evaluation, members, rng)
 
     # Steps that differ between labels and values.
 
@@ -252,8 +251,11 @@ class SpectralModel(Estimator):
     def _costs(self, data):
         """Return the weights of the classes for each row of the table, or None."""
 
-    def _choose_scale(self, prior, prepared, rows, data) -> LearnedPrior | None:
-        """Choose the scale of the target; return the first prior if that was learned for it."""
+    def _choose_scale(self, data, prepared, rows, learn) -> LearnedPrior | None:
+        """Choose the scale of the target by ``learn`` from these rows of ``prepared``.
+
+        The result is the first prior, or None if it was not learned.
+        """
 
     def _scaled(self, target):
         """Return the target on the scale of the fit."""
@@ -283,46 +285,12 @@ class SpectralModel(Estimator):
             return self.evidence
         return _FOR_MANY_LABELS if is_classifier(self) and n_rows > _USUAL.n_rows else _USUAL
 
-    def _learning_rows(self, n_rows, n_families, rng):
-        """Return the rows that each family learns from.
-
-        Families have different samples of many rows: the blend averages over their randomness.
-        """
-        evidence = self._evidence(n_rows)
-        most = max(evidence.n_rows, evidence.n_refining_rows)
-        if n_rows <= most:
-            return [np.arange(n_rows)] * n_families
-        return [np.sort(rng.choice(n_rows, most, replace=False)) for _ in range(n_families)]
-
-    def _learn(self, prior: SpectralPrior, data: PreparedData, seed: int = 0) -> LearnedPrior:
-        n_columns, Y = data.Z.shape[1], data.outputs
-        if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
-            prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
-            return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-        evidence, rng = self._evidence(len(Y)), np.random.default_rng(seed)
-        return evidence.learn(prior, data.Z, data.target, rng, data.row_counts)
-
-    def _learn_priors(self, priors, data, rows, tasks, first, seconds) -> list[fitting.Family]:
-        """Learn each family from its rows; ``first`` is already learned, in ``seconds``."""
-
-        def learn(k):
-            if k == 0 and first is not None:
-                return first
-            return self._learn(priors[k], data.take(rows[k]), k)
-
-        names = fitting.family_names(priors)
-        outcomes = fitting.each_family(learn, tasks.each("learning", names), len(priors))
-        return [
-            fitting.Family(names[k], outcome.result, outcome.seconds + (seconds if k == 0 else 0.0))
-            for k, outcome in enumerate(outcomes)
-        ]
-
-    def _all_rows(self, data, costs) -> PreparedData:
+    def _all_rows(self, data, costs) -> TrainingData:
         """Return all rows with prepared columns, in memory, in a temporary file or on Dask."""
         weights = data.weights if costs is None else data.weights * costs
         rows = data.table.prepared(self.inputs_)
         target = self._scaled(data.target)
-        return PreparedData(rows, target, weights / weights[weights > 0].mean())
+        return TrainingData(rows, target, weights / weights[weights > 0].mean())
 
     # --- fitted models ----------------------------------------------------------------------------
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import Classifier
@@ -12,7 +15,76 @@ from ..data import of_predictions
 from ..data.targets import Labels
 from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
-from .blending import ProbabilityLink
+
+# Candidates for the smallest score: least squares may give a class a negative score, which has no
+# logarithm. Noisy labels need a high one, classes that hardly overlap a low one.
+_FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
+# Rows that count as being of any class (Platt 1999): scores that separate all held-out rows do not
+# prove certainty.
+_DOUBT = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityLink:
+    """Probabilities softmax(slope · log max(score, floor) + shifts) of least-squares scores."""
+
+    slope: float
+    shifts: np.ndarray
+    floor: float
+
+    @classmethod
+    def of(
+        cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None
+    ) -> ProbabilityLink:
+        """Fit the link to held-out ``scores`` (n_samples, n_classes) by their log-loss.
+
+        Half the squared shifts are added, as if they were the log-loss of one row. Two rows count
+        as being of any class.
+        """
+        n_classes = scores.shape[1]
+        counts = np.ones(len(codes)) if row_weights is None else row_weights
+        total = counts.sum()
+        doubt = _DOUBT / (total + _DOUBT)
+        shares = (1 - doubt) * np.eye(n_classes)[codes] + doubt / n_classes
+
+        def objective(parameters, logs):
+            slope, shifts = np.exp(parameters[0]), parameters[1:]
+            logits = slope * logs + shifts
+            missed = counts[:, None] * (softmax(logits, axis=1) - shares)
+            losses = -counts @ np.sum(shares * log_softmax(logits, axis=1), axis=1)
+            value = (losses + 0.5 * shifts @ shifts) / total
+            return value, np.append(
+                slope * np.sum(missed * logs), missed.sum(axis=0) + shifts
+            ) / total
+
+        least, start = np.inf, np.zeros(n_classes + 1)
+        for floor in _FLOORS:
+            fit = minimize(objective, start, (_logs(scores, floor),), jac=True, method="L-BFGS-B")
+            start = fit.x
+            if floor == _FLOORS[0] or fit.fun < least:
+                least, best = fit.fun, cls(float(np.exp(fit.x[0])), fit.x[1:], floor)
+        return best
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities, (n_samples, n_classes)."""
+        return softmax(self._logits(scores), axis=1)
+
+    def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the logarithms of ``probabilities``, finite also if those round to zero."""
+        return log_softmax(self._logits(scores), axis=1)
+
+    def _logits(self, scores):
+        return self.slope * _logs(scores, self.floor) + self.shifts
+
+    def jacobian(self, scores: np.ndarray) -> np.ndarray:
+        """Return ∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes)."""
+        p = self.probabilities(scores)
+        steepness = np.where(scores > self.floor, self.slope / np.maximum(scores, self.floor), 0.0)
+        return p[:, :, None] * (np.eye(p.shape[1]) - p[:, None]) * steepness[:, None]
+
+
+def _logs(scores, floor):
+    return np.log(np.maximum(scores, floor))
 
 
 class SpectralClassifier(Classifier, SpectralModel):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,10 +65,4 @@ class Blend:
 
     def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
         """Return ∂f/∂z, (n_samples, n_outputs, n_columns); see ``KernelExpansion.jacobian``."""
-        slopes: Any = 0.0
-        for weight, member in zip(self.weights, self.members):
-            if isinstance(member, TreeMember):
-                raise TypeError("Trees have no derivatives. Fit with trees=False.")
-            arguments = (Z, side) if isinstance(member, KernelExpansion) else (Z,)
-            slopes = slopes + weight * member.jacobian(*arguments)
-        return np.asarray(slopes)
+        return np.sum([w * m.jacobian(Z, side) for w, m in zip(self.weights, self.members)], axis=0)

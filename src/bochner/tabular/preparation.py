@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from .._loops.threads import ordered_map
-from ..data import LocalRows, column_keys, row_keys
+from ..data import column_keys
 from ..data.inputs import TableInputs
 from ..data.repetitions import EqualRows, different, held_out_size, target_columns
-from ..data.tables import Table
+from ..data.tables import LocalTable, Table
 from ..data.targets import Labels, Values
-from ..data.training import TrainingData
-from ..learners.evidence import Evidence
-from ..priors import Laplace
-
-# Evidence that chooses between numbers and ranks: a few iterations on some rows.
-_RANK_EVIDENCE = Evidence(n_rows=500, n_iterations=10, standardize=False)
-# The share of ranks that is tried, and the gain in nats per row that it needs.
-_RANKS, _LEAST_GAIN = 0.5, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +51,6 @@ class TableData:
         totals = equal.totals[equal.groups[first]]
         return replace(self.take(first), weights=totals, note=repetition_note(equal))
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw sorted numbers of ``n_rows`` rows that have a weight, and of some to hold out."""
-        present = np.flatnonzero(self.weights > 0)
-        n_drawn = min(n_rows + held_out_size(len(present), 4), len(present))
-        return present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
-
 
 def repetition_note(equal: EqualRows) -> str:
     """Return the treatment of equal rows as the end of a sentence; empty if there are none."""
@@ -83,20 +67,37 @@ def repetition_note(equal: EqualRows) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedData(TrainingData):
-    """Rows with prepared columns, their target and weights.
+class PreparedData:
+    """Rows with prepared columns in memory, their target and weights.
 
     Parameters
     ----------
+    Z : array (n_rows, n_columns)
+        The prepared columns.
+    target : Labels or Values
+    row_weights : array (n_rows,)
+    row_counts : array (n_rows,)
+        The weights without those of the classes; None if these are ``row_weights``.
+    numbers : array (n_rows,) or None
+        The numbers of the rows in the table.
     observations : array (n_rows,) or None
         The number of independent observations that each row stands for. One observation is left
         out at a time. None: each row is one observation, and is left out with all its weight.
-    numbers : array (n_rows,) or None
-        The numbers of the rows in the table.
     """
 
+    Z: np.ndarray
+    target: Any
+    row_weights: np.ndarray
+    row_counts: Any = None
     numbers: Any = None
     observations: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.row_counts is None:
+            object.__setattr__(self, "row_counts", self.row_weights)
+
+    def __len__(self) -> int:
+        return len(self.Z)
 
     @classmethod
     def merged(
@@ -118,122 +119,58 @@ class PreparedData(TrainingData):
         else:
             rows, counts = np.argsort(groups, kind="stable"), weights / weights.mean()
             counts = counts[rows]
-        merged = LocalRows(Z[rows]), target.take(rows), counts
-        return cls(*merged, numbers=rows, observations=observations), equal
-
-    @property
-    def Z(self) -> np.ndarray:
-        """The prepared columns of rows in memory."""
-        rows: Any = self.rows
-        return rows.source
+        merged = cls(Z[rows], target.take(rows), counts, numbers=rows, observations=observations)
+        return merged, equal
 
     @cached_property
     def outputs(self) -> np.ndarray:
         """Targets of least squares: values, or one-hot labels; of two classes the second alone."""
-        return target_outputs(self.target)
-
-    @property
-    def row_counts(self) -> np.ndarray:
-        """The weights without those of the classes."""
-        return self.row_weights if self.counts is None else self.counts
+        if isinstance(self.target, Values):
+            return self.target.rows
+        columns = self.target.one_hot(np.float64)
+        return np.ascontiguousarray(columns[:, 1:]) if columns.shape[1] == 2 else columns
 
     def take(self, numbers: np.ndarray) -> Self:
         """Return the rows of these numbers, in this order."""
-        weights, counts, observations, own = (
-            None if column is None else column[numbers]
-            for column in (self.weights, self.counts, self.observations, self.numbers)
-        )
-        rows, target = LocalRows(self.Z[numbers]), self.target.take(numbers)
-        return type(self)(rows, target, weights, counts, own, observations=observations)
-
-    def with_costs(self, costs: np.ndarray | None) -> Self:
-        """Multiply the weights with the costs of the rows of the table."""
-        if costs is None:
-            return self
-        weights = self.row_weights
-        own = costs if self.numbers is None else costs[self.numbers]
-        return replace(self, weights=weights * own, counts=weights)
-
-    def without(self, numbers: np.ndarray, *, and_equal: bool) -> Self:
-        """Set the weights of some rows, and of all rows equal to these (``and_equal``), to zero."""
-        weights = self.row_weights.copy()
-        if and_equal:
-            keys = row_keys(self.rows)
-            weights[np.isin(keys, keys[numbers])] = 0.0
-        else:
-            weights[numbers] = 0.0
-        return replace(self, weights=weights)
-
-    def gather(self) -> Self:
-        """Return the rows that have a weight, in memory."""
-        kept = np.flatnonzero(self.row_weights > 0)
-        rows = LocalRows(self.rows.take(kept))
-        return type(self)(rows, self.target.take(kept), self.row_weights[kept])
-
-
-def target_outputs(target: Labels | Values, dtype: Any = np.float64) -> np.ndarray:
-    """Return values as they are, or one-hot labels; of two classes the second alone."""
-    if isinstance(target, Values):
-        return target.rows
-    one_hot = np.eye(len(target.classes), dtype=dtype)
-    columns = np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot
-    return columns[target.codes]
+        columns: dict[str, Any] = {
+            name: None if (column := getattr(self, name)) is None else column[numbers]
+            for name in ("Z", "row_weights", "row_counts", "numbers", "observations")
+        }
+        return type(self)(target=self.target.take(numbers), **columns)
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The fitted encoder, the rows for exact kernels, and the treatment of equal rows."""
+    """The fitted encoder, the rows for exact kernels, and the treatment of equal rows.
+
+    ``table`` has the rows of ``data`` as they were given.
+    """
 
     inputs: TableInputs
     data: PreparedData
+    table: LocalTable
     note: str
     are_ties: bool
 
 
 def prepare_columns(
-    inputs: TableInputs, data: TableData, most_rows: int, most_ties: int, rng: np.random.Generator
+    categorical_features: Any,
+    data: TableData,
+    most_rows: int,
+    most_ties: int,
+    rng: np.random.Generator,
 ) -> Preparation:
-    """Fit ``inputs``, and prepare all rows, or a sample if there are more than ``most_rows``."""
+    """Fit an encoder, and prepare all rows, or a sample if there are more than ``most_rows``."""
     numbers, is_sample = np.arange(len(data)), len(data) > most_rows
-    if is_sample:
-        numbers = data.sample(most_rows, rng)
+    if is_sample:  # of rows that have a weight, with some to hold out
+        present = np.flatnonzero(data.weights > 0)
+        n_drawn = min(most_rows + held_out_size(len(present), 4), len(present))
+        numbers = present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
         data = data.take(numbers)
     X = data.table.take(np.arange(len(data)))
+    inputs = TableInputs(categorical_features)
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
     merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_sample else most_ties)
     table = data.table.select(merged.numbers)
-    chosen = choose_rank_encoding(inputs, table, merged, rng)
-    if chosen is not inputs:
-        Z = chosen.transform(table.take(np.arange(len(merged))))
-        merged = replace(merged, rows=LocalRows(Z))
     merged = replace(merged, numbers=numbers[merged.numbers])
-    return Preparation(chosen, merged, data.note or repetition_note(equal), equal.are_ties)
-
-
-def choose_rank_encoding(
-    inputs: TableInputs, table: Table, data: PreparedData, rng: np.random.Generator
-) -> TableInputs:
-    """Return ``inputs``, or a copy that replaces half of each number by its rank.
-
-    The copy is chosen if the evidence of some rows is larger by 0.001 nats per row. ``data`` has
-    the rows of ``table`` as prepared by ``inputs``.
-    """
-    if not any(knots.shape[1] > 2 for knots in inputs.knots_):
-        return inputs
-    ranked, n_rows, most = copy(inputs).set_params(ranks=_RANKS), len(data), _RANK_EVIDENCE.n_rows
-    some = np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
-    target = data.target.take(some)
-    values = target.codes if isinstance(target, Labels) else target.rows
-    spread = np.ptp(values, axis=0)
-    if not np.any(spread > 0):
-        return inputs
-    if isinstance(target, Values):
-        # Rescale first: squares of huge values would overflow.
-        scaled = (values - values.min(axis=0)) / np.where(spread > 0, spread, 1.0)
-        target = Values.of(scaled)
-
-    def objective(rows):
-        return _RANK_EVIDENCE.learn(Laplace(), rows, target, rng, data.row_counts[some]).objective
-
-    plain, other = ordered_map(objective, [data.Z[some], ranked.transform(table.take(some))])
-    return ranked if other < plain - _LEAST_GAIN else inputs
+    return Preparation(inputs, merged, table, data.note or repetition_note(equal), equal.are_ties)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,26 +9,9 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import score_in_memory
-from .._loops.threads import ordered_map
 from ..data.targets import Values
-from ..learners.evidence import LearnedPrior
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
-from .solving import solve_leaving_out
-from .spread import Spread
-from .target_scales import TargetScale, other_scales
-
-# Gain in nats per row that another scale of the target needs.
-_LEAST_GAIN = 0.1
-
-
-@dataclass(frozen=True)
-class _ScaleTrial:
-    """A scale of the target: the prior learned on it, nats per row, and squared errors of rows."""
-
-    scale: TargetScale
-    learned: LearnedPrior
-    nats: float
-    errors: np.ndarray
+from .scales import Spread, choose_scale, mean_values, values_around
 
 
 class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
@@ -69,38 +51,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     def _read_target(self, y, n_rows, kept, weights):
         return Values.of(y, n_rows, owner=type(self).__name__).take(kept)
 
-    def _choose_scale(self, prior, prepared, rows, data):
+    def _choose_scale(self, data, prepared, rows, learn):
         self._one_dimensional = data.target.one_dimensional
-        Y, counts = prepared.target.rows, prepared.row_counts
-        ends = None
-        if self._is_large(data):  # the scale must be valid for all rows, not only for the sample
-            present = data.target.rows[data.weights > 0]
-            ends = float(np.min(present)), float(np.max(present))
-        self.target_scale_ = plain = TargetScale.of(Y, counts)
-        others = other_scales(Y, counts, ends)
-        if not others:
-            return None
-        sample = prepared.take(rows)
-
-        def tried(scale):
-            data = replace(sample, target=Values(scale.forward(Y[rows])))
-            learned = self._learn(prior, data)
-            nats = learned.objective - scale.mean_log_slope(Y[rows], counts[rows])
-            solved = solve_leaving_out(data, learned, self._ridge_steps)
-            spread = Spread(data.outputs - solved.held_out, data.row_counts, None)
-            means = _means(scale, solved.held_out, spread, np.ones_like(data.outputs))
-            # In units of the target: squares of huge values would overflow.
-            errors = ((means - Y[rows]) / plain.unit)[:, 0] ** 2
-            return _ScaleTrial(scale, learned, nats, errors)
-
-        best, *alternatives = ordered_map(tried, [plain, *others])
-        for other in alternatives:
-            if _is_clearly_better(other, best, counts[rows]):
-                best = other
-        scale = best.scale
-        # Center and unit are those of all rows.
-        self.target_scale_ = TargetScale.of(Y, counts, scale.kind, scale.shift, scale.width)
-        return best.learned
+        present = data.target.rows[data.weights > 0]
+        ends = float(np.min(present)), float(np.max(present))
+        self.target_scale_, learned = choose_scale(prepared, rows, ends, learn, self._ridge_steps)
+        return learned
 
     def _scaled(self, target):
         return Values(self.target_scale_.forward(target.rows))
@@ -181,7 +137,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         return self._as_given(ends.reshape(ends.shape[0], n_outputs, 2))
 
     def _means(self, Z):
-        return _means(
+        return mean_values(
             self.target_scale_, self.blend_.evaluate(Z), self.spread_, self.spread_.sizes(Z)
         )
 
@@ -189,7 +145,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         sizes = self.spread_.sizes(Z)
         if self.target_scale_.kind == "identity":
             return self.target_scale_.unit * sizes * self.spread_.root_mean_square()
-        around = _around(self.target_scale_, self.blend_.evaluate(Z), self.spread_, sizes)
+        around = values_around(self.target_scale_, self.blend_.evaluate(Z), self.spread_, sizes)
         return around.std(axis=0)
 
     def _ends(self, Z, level):
@@ -219,30 +175,3 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     def _as_given(self, outputs):
         return outputs[:, 0] if self._one_dimensional else outputs
-
-
-def _is_clearly_better(other, best, counts):
-    """Return True if a scale gains 0.1 nats per row, and its squared errors are not larger.
-
-    They may be larger by a standard error, and by the gain in nats as a share: few rows of a long
-    tail have large standard errors.
-    """
-    gain, worse = best.nats - other.nats, other.errors - best.errors
-    mean, n_rows = np.average(worse, weights=counts), counts.sum()
-    standard_error = np.sqrt(np.average((worse - mean) ** 2, weights=counts) / n_rows)
-    most = min(standard_error, gain * np.average(best.errors, weights=counts))
-    return gain > _LEAST_GAIN and mean <= most
-
-
-def _around(scale, center, spread, sizes):
-    """Return 101 equally likely values around each prediction, (101, n_samples, n_outputs)."""
-    return scale.backward(scale.within(center + sizes * spread.quantiles()[:, None]))
-
-
-def _means(scale, center, spread, sizes):
-    """Return the mean in units of y: on a logarithmic scale over all held-out residuals."""
-    return (
-        scale.backward(center)
-        if scale.kind == "identity"
-        else _around(scale, center, spread, sizes).mean(axis=0)
-    )

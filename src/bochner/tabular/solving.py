@@ -10,8 +10,16 @@ import numpy as np
 
 from ..expansions.kernels import KernelExpansion
 from ..learners.evidence import LearnedPrior
-from ..models.exact import IteratedSolution, dual_expansion, iterated_solutions, kernel_matrix
-from ..solvers.dual import InverseSystem, MatrixProducts, NystromPreconditioner, Solution
+from ..solvers.dual import (
+    InverseSystem,
+    IteratedSolution,
+    MatrixProducts,
+    NystromPreconditioner,
+    Solution,
+    dual_expansion,
+    iterated_solutions,
+    kernel_matrix,
+)
 from .preparation import PreparedData
 
 # Ridges are tried in half decades, and none below this.

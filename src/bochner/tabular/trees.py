@@ -55,6 +55,10 @@ class TreeMember:
             scores[:, first.classes_] = first.predict_proba(Z)  # a fold may lack a class
         return scores[:, 1:] if self.n_outputs == 1 else scores
 
+    def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
+        """Raise an error: trees are piecewise constant."""
+        raise TypeError("Trees have no derivatives. Fit with trees=False.")
+
 
 def cross_fitted_trees(data: PreparedData, n_held: int | None, rng: np.random.Generator) -> Solved:
     """Fit trees to all rows, and score rows by trees that were not fitted to them.
@@ -72,7 +76,7 @@ def cross_fitted_trees(data: PreparedData, n_held: int | None, rng: np.random.Ge
     for share in _fold_shares(data, rng):
         held, kept = np.flatnonzero(share), np.flatnonzero(share < 1)
         others = data.take(kept)
-        others = replace(others, weights=others.row_weights * (1 - share[kept]))
+        others = replace(others, row_weights=others.row_weights * (1 - share[kept]))
         if isinstance(data.target, Labels) and not np.any(np.ptp(others.outputs, axis=0)):
             scores = np.broadcast_to(others.outputs[0], (len(held), Y.shape[1]))
         else:

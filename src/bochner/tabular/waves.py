@@ -9,13 +9,14 @@ import numpy as np
 
 from ..data import enough_rows
 from ..data.targets import Labels, Values
+from ..data.training import TrainingData
 from ..expansions.waves import Expansion
 from ..learners.descent.gradients import WaveParameters
 from ..learners.descent.joint_descent import ridge_start
 from ..learners.descent.loop import Descent, run_together
 from ..learners.evidence import LearnedPrior
 from ..losses import Logistic, Loss, Multinomial, Squared
-from .preparation import PreparedData, target_outputs
+from .preparation import PreparedData
 from .solving import Solved
 
 _WAVES, _BATCH = 1024, 256
@@ -40,8 +41,8 @@ class WaveMember:
         """Return (n_samples, n_outputs); of two classes the probability of the second."""
         return self.loss.link(np.asarray(self.expansion.evaluate(Z), np.float64))
 
-    def jacobian(self, Z: np.ndarray) -> np.ndarray:
-        """Return ∂f/∂z, (n_samples, n_outputs, n_columns)."""
+    def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
+        """Return ∂f/∂z, (n_samples, n_outputs, n_columns); waves have no kinks with sides."""
         slopes = np.asarray(self.expansion.jacobian(Z), np.float64)
         if isinstance(self.loss, Squared):
             return slopes
@@ -55,7 +56,7 @@ class WaveMember:
 
 
 def solve_descending(
-    data: PreparedData,
+    data: TrainingData,
     learned: LearnedPrior,
     evaluation: PreparedData,
     rng: np.random.Generator,
@@ -103,7 +104,8 @@ def solve_descending(
 
 def _loss_and_targets(target: Labels | Values) -> tuple[Loss, Any]:
     """Return the loss and its targets: values, signs of two classes, or one-hot labels."""
-    columns = target_outputs(target, np.float32).astype(np.float32)
     if isinstance(target, Values):
-        return Squared(), columns
-    return (Logistic(), 2 * columns - 1) if columns.shape[1] == 1 else (Multinomial(), columns)
+        return Squared(), target.rows.astype(np.float32)
+    if len(target.classes) == 2:
+        return Logistic(), target.signs(np.float32)
+    return Multinomial(), target.one_hot(np.float32)
