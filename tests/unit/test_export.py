@@ -196,11 +196,11 @@ def test_what_has_no_graph_is_refused_by_name(model, message):
 
 def test_unknown_measures_are_refused_by_name():
     class OtherMeasure(bochner.measures.fourier.AtomicMeasure):
-        pass
+        weights = np.ones(3)
 
     fitted = features().fit(X)
     fitted.measure_ = OtherMeasure()
-    with pytest.raises(TypeError, match="OtherMeasure cannot be exported"):
+    with pytest.raises(TypeError, match="`onnx`, which OtherMeasure does not define"):
         to_onnx(fitted, X=X)
 
 
