@@ -70,11 +70,11 @@ ATTRIBUTES = """
         The fitted encoder of columns.
     path_ : str
         A sentence on how the rows were solved, and why.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_columns,)
         The importance of each column.
     n_features_in_ : int
         The number of columns.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_columns,)
         The names of the columns, if X is a frame."""
 
 
