@@ -169,7 +169,7 @@ MESSAGES = {
     "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern": lambda: Evidence().learn(
         Sinc(), ROWS, ROWS[:, 0], np.random.default_rng(0)
     ),
-    "Effects by products over columns of": lambda: (
+    "The split into effects of": lambda: (
         KernelMachine(Gaussian()).fit(ROWS, ROWS[:, 0]).effects(ROWS)
     ),
     "Got two priors": lambda: OperatorRidge(

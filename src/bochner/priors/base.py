@@ -205,7 +205,7 @@ class SpectralPrior(BaseEstimator, ABC):
         part, the constant is 0.
         """
         advice = "Use an Anova or a Laplace prior."
-        raise missing_method(self, "column_factor", "Effects by products over columns", advice)
+        raise missing_method(self, "column_factor", "The split into effects", advice)
 
     def onnx(self, X: Any, points: np.ndarray) -> Any:
         """Return k(x, points) as a tensor of the ONNX graph of the tensor X."""
