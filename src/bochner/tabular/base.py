@@ -316,7 +316,7 @@ class SpectralModel(Estimator):
     @property
     @limit_threads
     def feature_importances_(self) -> np.ndarray:
-        """Importance of each column of the table, (n_features_in_,); their sum is one.
+        """Importance of each column of the table, (n_columns,); their sum is one.
 
         The importance of column j is S_j = mean_i ½ ‖f(x_i) − f(x_i with column j of another
         row)‖², divided by Σ_j S_j. This is Jansen's estimate of the total effect of a column, over
