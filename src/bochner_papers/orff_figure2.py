@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.data.targets import simplex_code
+from bochner.data.simplex import simplex_code
 from bochner.datasets import load
 from bochner.features.spectral import SpectralFeatures
 from bochner.learners import JointDescent

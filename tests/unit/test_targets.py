@@ -14,7 +14,8 @@ from bochner import (
     SpectralRidge,
     TargetSimilarity,
 )
-from bochner.data.targets import Labels, Values, as_target, regressed, simplex_code
+from bochner.data.simplex import simplex_code
+from bochner.data.targets import Labels, Values, as_target, regressed
 
 
 def test_labels_are_codes_signs_corners_and_labels_again():

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from .._checks import check_choice, check_count, check_positive
+from .._checks import check_choice, check_positive
 from .._loops.arrays import frozen_array
 from .checks import (
     MANY_LEVELS,
@@ -27,6 +27,7 @@ from .checks import (
     given_target,
     inconsistent_rows,
 )
+from .simplex import simplex_code
 
 # Integers with many levels and fewer rows per level than this are rarely meant as classes.
 _ROWS_A_LEVEL = 10
@@ -385,32 +386,3 @@ def regressed(target: Target) -> Any:
     if target.guessed:
         return target.classes.astype(np.float64)[target.codes, None]
     return target.corners()
-
-
-def simplex_code(n_classes: int) -> np.ndarray:
-    """Return the simplex code, (n_classes − 1, n_classes): column c is the code of class c.
-
-    Columns have length one and inner products −1 / (n_classes − 1): classes are as far from each
-    other as they can be (Mroueh et al. 2012). The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²)
-    C_{L−1}] with p = L − 1; Brault et al. 2016 print −1/p², which does not give a simplex.
-
-    Parameters
-    ----------
-    n_classes : int
-        At least two.
-
-    Examples
-    --------
-    >>> simplex_code(3).round(3)
-    array([[ 1.   , -0.5  , -0.5  ],
-           [ 0.   ,  0.866, -0.866]])
-    """
-    n_classes = check_count(n_classes, "n_classes", minimum=2)
-    code = np.array([[1.0, -1.0]])
-    for p in range(2, n_classes):
-        smaller = code
-        code = np.zeros((p, p + 1))
-        code[0, 0] = 1
-        code[0, 1:] = -1 / p
-        code[1:, 1:] = np.sqrt(1 - 1 / p**2) * smaller
-    return code

@@ -1,6 +1,6 @@
 """Operator-valued kernels: K(x, z) is a matrix, and functions have several related outputs."""
 
-from ..data.targets import simplex_code
+from ..data.simplex import simplex_code
 from .approximation import (
     approximation_constants,
     estimator_variance,

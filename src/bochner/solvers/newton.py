@@ -21,7 +21,7 @@ from .._loops.blocks import tiles
 from .._loops.threads import threads_for_matrices
 from .._terminal.progress import track
 from ..data import Block, Rows
-from ..data.targets import simplex_code
+from ..data.simplex import simplex_code
 from .direct import condition
 from .problem import TILE_ROWS
 

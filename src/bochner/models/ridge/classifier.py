@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._estimator import Classifier, Estimator, restore_on_failure
 from ...data import Block, as_rows
 from ...data.checks import check_weights
-from ...data.targets import Labels, Values, simplex_code
+from ...data.simplex import simplex_code
+from ...data.targets import Labels, Values
 from ...data.training import TrainingData
 from ...expansions.waves import Expansion, ExpansionModel
 from ...features.spectral import SpectralFeatures
