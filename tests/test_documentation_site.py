@@ -166,7 +166,7 @@ MESSAGES = {
     "... forms a matrix of all pairs of ... unknowns": lambda: OperatorRidge(
         CurlFree(Gaussian()), n_components=40_000, solver=Eigen()
     ).fit(ROWS, ROWS),
-    "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern": lambda: Evidence().learn(
+    "Evidence of": lambda: Evidence().learn(
         Sinc(), ROWS, ROWS[:, 0], np.random.default_rng(0)
     ),
     "The split into effects of": lambda: (

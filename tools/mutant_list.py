@@ -310,6 +310,8 @@ MUTANTS: list[Mutant] = [
         "priors/mixture.py priors/sampling.py priors/base.py",
         "unit/test_priors.py conformance/test_priors.py",
         {
+            "prior-radial-slopes": ("return 4 * (pull.sum(axis=1)", "return 2 * (pull.sum(axis=1)"),
+            "prior-radial-pull": ("np.tril(pull) + np.tril(pull, -1).T\n        pull *= self._slopes", "np.tril(pull) + np.tril(pull).T\n        pull *= self._slopes"),
             "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * bandwidths)", "1 / np.sqrt(bandwidths)"),
             "prior-gaussian-length": ('bandwidths if self._bandwidth_name() == "length_scale" else 1 / np.sqrt(2 * bandwidths)', ('2 * bandwidths\n'
 '            if self._bandwidth_name() == "length_scale"\n'

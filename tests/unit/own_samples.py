@@ -14,6 +14,7 @@ from bochner import (
     OperatorKernelRidge,
     OperatorRidge,
     SpectralFeatures,
+    SpectralRegressor,
     SpectralRidge,
 )
 from bochner.export import to_onnx
@@ -32,6 +33,7 @@ def use_prior_everywhere(prior):
     moved = [machine.predict(X + [step, 0]) for step in (1e-5, -1e-5)]
     slopes = machine.jacobian(X)[:, :, 0]
     np.testing.assert_allclose(slopes, (moved[0] - moved[1]) / 2e-5, atol=1e-5)
+    assert SpectralRegressor(prior, random_state=0).fit(X, Y).score(X, Y) > 0.9  # evidence
     for similarity in ("exact", "learned"):
         landmarks = LandmarkFeatures(prior, n_landmarks=5, similarity=similarity, random_state=0)
         assert landmarks.fit(X, X[:, 0] > 0).transform(X).shape == (60, 5)

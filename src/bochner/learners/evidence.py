@@ -90,7 +90,8 @@ class Evidence(BaseEstimator):
     clone of it, have ``valid=False``. If the rows of the bound are others, write a new prior with
     the learned numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
 
-    A prior of your own needs the methods ``with_rates`` and ``gram_slopes``, see ``SpectralPrior``.
+    A prior of your own needs ``with_rates`` and ``gram_slopes``. A ``RadialPrior`` with ``_slopes``
+    has both.
 
     Parameters
     ----------
@@ -225,18 +226,13 @@ class Evidence(BaseEstimator):
 
 
 def check_learnable(prior: Any) -> None:
-    """Raise TypeError, naming the missing method, unless ``Evidence`` can learn this prior."""
+    """Raise a TypeError, naming the missing method, unless ``Evidence`` can learn this prior."""
     refuse_class(prior, "prior")
-    missing = None if hasattr(prior, "with_rates") else "with_rates"
-    if missing is None and type(prior).gram_slopes is SpectralPrior.gram_slopes:
-        one = np.ones(1)
-        missing = None if prior.with_rates(one, one).compiled(1) else "gram_slopes"
-    if missing is not None:
-        raise TypeError(
-            "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 "
-            f"or 2.5, or of a prior with its own method {missing}; got {prior!r}. Write e.g. "
-            "Evidence().learn_prior(Anova(), X, y, rng)."
-        )
+    if not isinstance(prior, SpectralPrior):
+        raise TypeError(f"Evidence learns priors such as Anova() or Laplace(), got {prior!r}.")
+    learned = prior.with_rates(np.ones(1), np.ones(1))
+    if learned.compiled(1) is None:
+        learned.gram_slopes(*np.ones((3, 1, 1)))
 
 
 # --- rows and targets -----------------------------------------------------------------------------

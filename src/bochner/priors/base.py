@@ -35,6 +35,7 @@ USE_FEATURES = (
     "Use a prior such as Gaussian or Matern with nu > 1, or random features of this one, e.g. "
     "OperatorRidge with the kernel CurlFree, or SpectralRidge."
 )
+_LEARNABLE = "Use a prior that Evidence can learn, such as Anova, Laplace, Gaussian or Matern."
 
 
 class SpectralPrior(BaseEstimator, ABC):
@@ -134,18 +135,24 @@ class SpectralPrior(BaseEstimator, ABC):
             return self._gram(X, X).astype(X.dtype, copy=False)
         return kernel.gram(X, lower=True)
 
+    def with_rates(self, rates: np.ndarray, weights: np.ndarray) -> Self:
+        """Return the prior of this family that varies with ``rates[j]`` along column j.
+
+        ``Evidence`` needs it. A rate is an inverse length; most families have no ``weights``.
+        """
+        raise missing_method(self, "with_rates", "Evidence", _LEARNABLE)
+
     def gram_slopes(
         self, X: np.ndarray, gram: np.ndarray, pull: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return Σ_ik pull_ik ∂k(x_i, x_k)/∂ log rate_j, and the same for weights or None.
 
-        ``Evidence`` needs it, and ``with_rates(rates, weights)``: the prior of this family in which
-        column j varies with ``rates[j]``, an inverse length. ``gram`` and ``pull`` are symmetric,
-        only their lower halves are filled, and ``pull`` may be overwritten.
+        ``Evidence`` needs it. ``gram`` and ``pull`` are symmetric, only their lower halves are
+        filled, and ``pull`` may be overwritten.
         """
         kernel = self.compiled(X.shape[1])
         if kernel is None:
-            raise missing_method(self, "gram_slopes", "Evidence")
+            raise missing_method(self, "gram_slopes", "Evidence", _LEARNABLE)
         return kernel.slopes(X, gram, pull)
 
     def _bandwidth_name(self) -> str | None:
@@ -226,8 +233,9 @@ class RadialPrior(SpectralPrior):
     A subclass defines two methods: ``_profile(squared_distances)``, the kernel as a function of
     ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian, ``_spread(uniform)``, the quantile
     function of the mixing variable. With ``_slopes``, the first two derivatives of ``_profile``,
-    the prior has ``gradient``, ``hessian`` and ``onnx_slopes``. A subclass with a parameter other
-    than ``length_scale`` names it by ``_bandwidth`` and defines ``_lengths``.
+    the prior has ``gradient``, ``hessian``, ``gram_slopes`` and ``onnx_slopes``. A subclass with a
+    parameter other than ``length_scale`` names it by ``_bandwidth`` and defines ``_lengths``, and
+    ``with_rates`` for ``Evidence``.
 
     ``_profile`` and ``_slopes`` are also called with tensors of ONNX graphs, which support
     arithmetic and ``np.exp``, ``log``, ``sqrt``, ``cos``, ``sin``, ``abs``. If they use other
@@ -286,6 +294,20 @@ class RadialPrior(SpectralPrior):
     def _gram(self, X, Z):
         lengths = self._lengths(X.shape[1])
         return self._profile(cdist(X / lengths, Z / lengths, "sqeuclidean"))
+
+    def with_rates(self, rates, weights):
+        if type(self)._lengths is not RadialPrior._lengths:
+            return super().with_rates(rates, weights)
+        return clone(self).set_params(**{self._bandwidth: 1 / rates})
+
+    def gram_slopes(self, X, gram, pull):
+        if self.compiled(X.shape[1]) is not None:
+            return super().gram_slopes(X, gram, pull)
+        scaled = (X - X.mean(axis=0)) / self._lengths(X.shape[1])
+        pull = np.tril(pull) + np.tril(pull, -1).T
+        pull *= self._slopes(squared_distances(scaled, scaled))[0]
+        # Σ_ik p_ik 2 (s_ij − s_kj)² by products of matrices.
+        return 4 * (pull.sum(axis=1) @ scaled**2 - np.sum(scaled * (pull @ scaled), axis=0)), None
 
     def _scaled_frequencies(self, frequencies):
         """Return q = ‖ω ℓ‖², its gradient in ω, and ln Π ℓ, the change of volume."""

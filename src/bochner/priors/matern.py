@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.special import gamma as gamma_function
 from scipy.special import gammaincinv, gammaln, kve
-from sklearn.base import clone
 
 from .._checks import MissingMethod, check_positive, missing_method
 from .._estimator import keyword_only_from
@@ -142,10 +141,6 @@ class Matern(RadialPrior):
             return -5 / 6 * (1.0 + z) * decay, 25 / 12 * decay
         near, where = z < 1e-12, q.graph.where
         return -1.5 * decay, where(near, 0.0, 2.25 * decay / where(near, 1.0, z))
-
-    def with_rates(self, rates, weights):
-        """Return a copy with these rates 1 / ℓ of the columns; there are no weights."""
-        return clone(self).set_params(length_scale=1 / rates)
 
 
 def _large_order_logarithm(nu, z):

@@ -22,7 +22,7 @@ def check_prior(prior: Any, n_features: int | Iterable[int] = (1, 3), *, rng: Se
     features, within 5 standard errors. The closed form must be a shift-invariant kernel. Equal
     seeds must give equal draws, also after ``clone``. Optional methods that the prior defines are
     compared with the draws (``log_density``) or with finite differences and the closed form
-    (``gradient``, ``hessian``, ``column_factor``, ``compiled``).
+    (``gradient``, ``hessian``, ``column_factor``, ``compiled``, ``gram_slopes``).
 
     Parameters
     ----------
@@ -56,7 +56,13 @@ def check_prior(prior: Any, n_features: int | Iterable[int] = (1, 3), *, rng: Se
         X, Z = rng.normal(size=(6, d)), rng.normal(size=(4, d))
         _check_closed_form(prior, X)
         _check_draws(prior, d)
-        for check in (_check_density, _check_gradient, _check_hessian, _check_factors):
+        for check in (
+            _check_density,
+            _check_gradient,
+            _check_hessian,
+            _check_factors,
+            _check_rates,
+        ):
             try:
                 check(prior, X, Z, rng)
             except MissingMethod:
@@ -269,3 +275,30 @@ def _check_factors(prior, X, Z, rng):
             prior,
             "the product of `column_factor` differs from the closed form",
         )
+
+
+def _check_rates(prior, X, Z, rng):
+    d, step = X.shape[1], 1e-5
+    rates, weights = rng.uniform(0.5, 1.5, (2, d))
+    pull = rng.normal(size=(len(X), len(X)))
+    pull = pull + pull.T
+    learned = prior.with_rates(rates, weights)
+    slopes = learned.gram_slopes(X, learned.lower_gram(X), pull.copy())
+
+    def total(log_rates, log_weights):
+        other = prior.with_rates(rates * np.exp(log_rates), weights * np.exp(log_weights))
+        return np.sum(pull * other.kernel(X))
+
+    none = np.zeros(d)
+    for j, unit in enumerate(step * np.eye(d)):
+        moved = [((unit, none), (-unit, none)), ((none, unit), (none, -unit))]
+        for own, (above, below) in zip(slopes, moved):
+            expected = (total(*above) - total(*below)) / (2 * step)
+            _expect(
+                own is None or np.isclose(own[j], expected, rtol=1e-5, atol=1e-5),
+                prior,
+                "`gram_slopes` differs from finite differences of the closed form",
+            )
+
+
+_OPTIONAL_CHECKS = (_check_density, _check_gradient, _check_hessian, _check_factors, _check_rates)
