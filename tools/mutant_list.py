@@ -311,7 +311,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_priors.py conformance/test_priors.py",
         {
             "prior-radial-slopes": ("return 4 * (pull.sum(axis=1)", "return 2 * (pull.sum(axis=1)"),
-            "prior-radial-pull": ("np.tril(pull) + np.tril(pull, -1).T\n        pull *= self._slopes", "np.tril(pull) + np.tril(pull).T\n        pull *= self._slopes"),
+            "prior-radial-pull": ("np.tril(pull) + np.tril(pull, -1).T\n        pull *= self._slopes", "np.tril(pull)\n        pull *= self._slopes"),
             "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * bandwidths)", "1 / np.sqrt(bandwidths)"),
             "prior-gaussian-length": ('bandwidths if self._bandwidth_name() == "length_scale" else 1 / np.sqrt(2 * bandwidths)', ('2 * bandwidths\n'
 '            if self._bandwidth_name() == "length_scale"\n'
