@@ -38,6 +38,7 @@ PROGRAM = """
 import time
 import numpy as np
 from bochner import *
+from bochner.learners import *
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 10))
 X[:, 3] = X[:, 3] > 0

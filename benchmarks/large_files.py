@@ -52,6 +52,7 @@ import json, sys, threading, time, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 from bochner import *
+from bochner.learners import *
 from threadpoolctl import threadpool_limits
 try:
     from lightgbm import LGBMClassifier
