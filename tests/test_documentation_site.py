@@ -166,9 +166,7 @@ MESSAGES = {
     "... forms a matrix of all pairs of ... unknowns": lambda: OperatorRidge(
         CurlFree(Gaussian()), n_components=40_000, solver=Eigen()
     ).fit(ROWS, ROWS),
-    "Evidence of": lambda: Evidence().learn(
-        Sinc(), ROWS, ROWS[:, 0], np.random.default_rng(0)
-    ),
+    "Evidence of": lambda: Evidence().learn(Sinc(), ROWS, ROWS[:, 0], np.random.default_rng(0)),
     "The split into effects of": lambda: (
         KernelMachine(Gaussian()).fit(ROWS, ROWS[:, 0]).effects(ROWS)
     ),
