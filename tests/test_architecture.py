@@ -233,6 +233,8 @@ def public_estimators():
 def test_estimators_have_few_base_classes(estimator):
     """Itself, one base of its family and ``Estimator``; classifiers also have ``Classifier``."""
     own = [one for one in estimator.__mro__ if one.__module__.split(".")[0] == "bochner"]
+    # Before scikit-learn 1.9 an empty class stands for its own.
+    own = [one for one in own if one.__name__ != "CallbackSupportMixin"]
     assert len(own) <= 3 + (Classifier in own), [one.__name__ for one in own]
 
 
