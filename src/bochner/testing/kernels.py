@@ -209,7 +209,7 @@ def _check_draws(prior, n_features):
 
 
 def _check_density(prior, X, Z, rng):
-    """E g(ω) / p(ω) over draws is one for every density g: uniform on a cube around the draws."""
+    """Compare the mean of g(ω) / p(ω) over draws with one, for g uniform around the draws."""
     drawn = prior.sample(40_000, X.shape[1], rng).frequencies
     low, high = np.quantile(drawn, [0.35, 0.75], axis=0)
     inside = np.all((drawn > low) & (drawn < high), axis=1)
