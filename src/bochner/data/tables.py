@@ -16,7 +16,7 @@ from .columns import column_kind, has_large_integers, is_frame, lists_columns, t
 from .inputs import TableInputs
 from .maps import release_scratches, scratch
 from .repetitions import EqualRows, equal_keys, input_keys
-from .rows import Block, LocalRows, Rows, is_remote
+from .rows import Block, LocalRows, is_remote
 from .targets import Target
 from .unfamiliar import warn_of_unfamiliar
 
@@ -30,7 +30,7 @@ FRAME_BLOCK = 4096
 _DENSE_BYTES = 2**31
 # Rows that are prepared at once, and the size up to which all prepared rows are kept in memory
 # instead of in a temporary file.
-_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
+_ROWS_AT_ONCE, PREPARED_BYTES = 50_000, 2**28
 
 
 def open_table(estimator: Any, X: Any, *, reset: bool = False) -> Table:
@@ -91,10 +91,10 @@ class LocalTable:
         """Find equal rows, see ``equal_rows``."""
         return equal_keys(input_keys(self.source), target, weights)
 
-    def prepared(self, inputs: TableInputs) -> Rows:
+    def prepared(self, inputs: TableInputs) -> LocalRows:
         """Return all rows with prepared columns in float32, in memory or in a temporary file."""
         n_rows, n_columns = self.shape[0], len(inputs.sources_)
-        Z = scratch((n_rows, n_columns), np.float32, _PREPARED_BYTES)
+        Z = scratch((n_rows, n_columns), np.float32, PREPARED_BYTES)
         for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
             Z[rows] = inputs.transform(self.take(np.arange(rows.start, rows.stop)))
             release_scratches()

@@ -19,6 +19,7 @@ from ..models.logistic import SpectralLogistic
 from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular.base import SpectralModel
+from ..tabular.leaves import LeafMember
 from .estimators import class_labels, is_written, written
 from .graph import Graph, NotExportable
 
@@ -95,9 +96,9 @@ def kernel_expansions(estimator: Any) -> list[KernelExpansion]:
     if isinstance(estimator, KernelMachine):
         return [estimator.expansion_]
     if isinstance(estimator, SpectralModel):
-        return [
-            member for member in estimator.blend_.members if isinstance(member, KernelExpansion)
-        ]
+        members = estimator.blend_.members
+        in_leaves = [f for one in members if isinstance(one, LeafMember) for f in one.expansions]
+        return [one for one in members if isinstance(one, KernelExpansion)] + in_leaves
     return []
 
 

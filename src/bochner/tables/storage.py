@@ -63,6 +63,7 @@ _OURS = {
     "tables.evaluate.thresholds": "ThresholdClassifier",
     "tables.fitting": "TableModel",
     "tabular.classifier": "ProbabilityLink SpectralClassifier",
+    "tabular.leaves": "LeafMember LeafTree",
     "tabular.members": "Blend Member",
     "tabular.regressor": "SpectralRegressor",
     "tabular.scales": "Spread TargetScale",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
@@ -20,13 +21,12 @@ from .._loops.threads import at_most_threads
 from ..data.checks import check_weights
 from ..data.inputs import TableInputs
 from ..data.tables import open_table
-from ..data.training import TrainingData
 from ..learners.evidence import Evidence, LearnedPrior
 from . import fitting
 from .effects import TableEffects, column_importances, table_effects
 from .members import Blend, Members
 from .notebook import model_html, quick_importances
-from .preparation import TableData, prepare_columns
+from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns
 
 # Default evidence, and that for labels of many rows: more rows pay for labels only.
 _USUAL = Evidence(standardize=False)
@@ -49,18 +49,20 @@ PARAMETERS = """
         If True, histogram trees of scikit-learn are a member of the blend, too. Their held-out
         scores are cross-fitted in five folds up to 3500 rows. Such a model has no
         ``input_gradient``.
-    max_exact_rows : int, default 15000
-        Largest number of rows for which kernels are exact; their matrix needs 4 n² bytes. For more
-        rows, kernels are exact on a sample of this size, and 1024 waves of each learned prior are
-        fitted to all rows by gradient descent. The prepared columns of all rows are kept in memory
-        up to 256 MiB, otherwise in a temporary file. A Dask array or frame is loaded into memory up
-        to this number of rows; otherwise only the sample, up to 2500 held-out rows and 10 000 rows
-        for the start of each descent are.
+    max_leaf_rows : int, default 8000
+        Largest number of rows whose kernel matrix is computed, which needs 4 n² bytes. More rows
+        are split into leaves of at most this size, at medians of the columns along which the
+        learned kernel varies most. Each leaf has kernels of its own, and 1024 waves of the first
+        learned prior are fitted to all rows by gradient descent. A Dask array or frame is prepared
+        by the workers and brought to the client, as the fitted model keeps all rows: in memory up
+        to 256 MiB, otherwise in a temporary file.
     n_jobs : int, default None
         Largest number of threads of ``fit`` and of predictions. −1 uses all cores, None as many
         threads as BLAS may use.
     random_state : None, int, RandomState or Generator, default None
-        Determines samples, held-out rows and folds."""
+        Determines samples, held-out rows and folds.
+    max_exact_rows : int, deprecated
+        The former name of ``max_leaf_rows``."""
 
 
 ATTRIBUTES = """
@@ -113,17 +115,19 @@ class SpectralModel(Estimator):
         *,
         categorical_features: Any = "from_dtype",
         trees: bool = False,
-        max_exact_rows: int = 15_000,
+        max_leaf_rows: int = 8000,
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_exact_rows: Any = "deprecated",
     ):
         self.priors = priors
         self.evidence = evidence
         self.categorical_features = categorical_features
         self.trees = trees
-        self.max_exact_rows = max_exact_rows
+        self.max_leaf_rows = max_leaf_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.max_exact_rows = max_exact_rows
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -152,15 +156,25 @@ class SpectralModel(Estimator):
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         data = self._read(X, y, sample_weight)
-        n_stages = 3 if len(data) > self.max_exact_rows else 2
-        tasks = FitTasks(self, 1 + n_stages * len(priors) + self.trees + 1, X, y)
+        is_large = len(data) > self._most_leaf_rows()
+        has_waves = self._has_waves(len(data), is_large)
+        n_tasks = 1 + 2 * len(priors) + has_waves + self.trees + 1
+        tasks = FitTasks(self, None if is_large else n_tasks, X, y)
         self._fit(data, priors, rng, tasks)
         tasks.finished("blending", dict)
         tasks.close(dict)
         return self
 
     def _check_parameters(self):
-        check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
+        check_count(self.max_leaf_rows, "max_leaf_rows", minimum=100)
+        if self.max_exact_rows != "deprecated":
+            check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
+            warnings.warn(
+                "max_exact_rows is now called max_leaf_rows. Write "
+                f"max_leaf_rows={self.max_exact_rows}.",
+                FutureWarning,
+                stacklevel=2,
+            )
         refuse_class(self.evidence, "evidence")
         if self.evidence is not None:
             if not isinstance(self.evidence, Evidence):
@@ -172,19 +186,20 @@ class SpectralModel(Estimator):
         check_flag(self.trees, "trees")
         return fitting.check_priors(self.priors)
 
+    def _most_leaf_rows(self) -> int:
+        renamed = self.max_exact_rows == "deprecated"
+        return self.max_leaf_rows if renamed else self.max_exact_rows
+
+    def _has_waves(self, n_rows, has_leaves):
+        """Return True if waves are a member: for many rows, and for labels if some are held out."""
+        return has_leaves or (is_classifier(self) and n_rows > fitting.LEAVE_ONE_OUT_ROWS)
+
     def _read(self, X, y, sample_weight) -> Any:
-        """Return the rows that have a weight; too many for exact kernels have their copies merged.
+        """Return the rows that have a weight; too many for one leaf have their copies merged.
 
         Rows without weight stay in a table on Dask.
         """
-        table, refusal = open_table(self, X, reset=True), None
-        if self.trees:
-            refusal = ValueError(
-                f"trees=True needs all rows in memory, but X has {table.shape[0]} on a cluster, "
-                f"more than max_exact_rows={self.max_exact_rows}. Write trees=False, or give "
-                "X.compute()."
-            )
-        table = table.in_memory(self.max_exact_rows, refusal)
+        table = open_table(self, X, reset=True).in_memory(self._most_leaf_rows())
         n_rows = table.shape[0]
         if n_rows < 2:
             raise ValueError(
@@ -195,52 +210,47 @@ class SpectralModel(Estimator):
         kept = table.rows_to_read(weights)
         target = self._read_target(y, n_rows, kept, weights[kept])
         data = TableData(table.select(kept), target, weights[kept])
-        is_large = len(data) > self.max_exact_rows
+        is_large = len(data) > self._most_leaf_rows()
         return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data
 
     def _fit(self, data, priors, rng, tasks):  # type: ignore[override]
         """Prepare the columns, learn a prior for each family, solve the members, and blend them."""
+        most_rows = self._most_leaf_rows()
+        is_large = len(data) > most_rows
         for _ in tasks.each("preparing", [self._prepared_parts]):
             preparation = prepare_columns(
-                self.categorical_features,
-                data,
-                self.max_exact_rows,
-                fitting.LEAVE_ONE_OUT_ROWS,
-                rng,
+                self.categorical_features, data, is_large, fitting.LEAVE_ONE_OUT_ROWS, rng
             )
             preparation = fitting.choose_rank_encoding(preparation, rng)
-            self.inputs_ = preparation.inputs
+            self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
-            prepared, costs = preparation.data, self._costs(data)
-            evidence = self._evidence(len(prepared))
-            rows = fitting.learning_rows(evidence, len(prepared), len(priors), rng)
+            evidence = self._evidence(len(sample))
+            rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
             learn = partial(fitting.learn_prior, evidence, priors[0])
-            first = fitting.timed(self._choose_scale, data, prepared, rows[0], learn)
-        prepared = replace(prepared, target=self._scaled(prepared.target))
-        if costs is not None:
-            weights = prepared.row_weights * costs[prepared.numbers]
-            prepared = replace(prepared, row_weights=weights)
-        families = fitting.learn_families(evidence, priors, prepared, rows, tasks, first)
-        all_rows = self._all_rows(data, costs) if len(data) > self.max_exact_rows else None
-        split = fitting.choose_split(prepared, all_rows, rng)
-        members = fitting.solve_families(
-            families, split, self._ridge_steps, rng, tasks, refit=all_rows is None
-        )
-        if all_rows is not None:
-            all_rows = fitting.exclude_rows(
-                all_rows, split.evaluation.numbers, and_equal=not preparation.are_ties
-            )
-            families = families[: len(members)]  # a callback may have stopped the others
-            members += fitting.solve_all_rows(families, all_rows, split.evaluation, rng, tasks)
+            first = fitting.timed(self._choose_scale, data, sample, rows[0], learn)
+        costs = self._costs(data)
+        sample = self._scaled_and_weighted(sample, costs)
+        families = fitting.learn_families(evidence, priors, sample, rows, tasks, first)
+        if is_large:
+            prepared, more = prepare_all_rows(data, self.inputs_)
+            sample, note = self._scaled_and_weighted(prepared, costs), note or more
+        leaves = fitting.Leaves.of(sample, families[0].learned.prior, most_rows, rng)
+        members = fitting.solve_families(families, leaves, evidence, self._ridge_steps, rng, tasks)
+        if self._has_waves(len(leaves.data), leaves.tree is not None):
+            members += fitting.fit_waves(families[0], leaves, rng, tasks)
         if self.trees:
-            members += fitting.grow_trees(split, all_rows, rng, tasks)
-        path = fitting.path_sentence(split, all_rows, self.max_exact_rows)
-        self.path_ = path + preparation.note
-        step = max(1, len(split.data) // _IMPORTANCE_ROWS)
-        self._importance_rows = split.data.Z[::step][:_IMPORTANCE_ROWS]
-        self.blend_, self._reports, held_out = fitting.blend_members(members, split.evaluation)
-        self._fit_link(held_out, split.evaluation, members, rng)
+            members += fitting.grow_trees(leaves, rng, tasks)
+        self.path_ = leaves.sentence(most_rows) + note
+        step = max(1, len(leaves.data) // _IMPORTANCE_ROWS)
+        self._importance_rows = leaves.data.Z[::step][:_IMPORTANCE_ROWS]
+        self.blend_, self._reports, held_out = fitting.blend_members(members, leaves.evaluation)
+        self._fit_link(held_out, leaves.evaluation, members, rng)
+
+    def _scaled_and_weighted(self, data, costs) -> PreparedData:
+        """Return rows with the target on the scale of the fit, and weights times ``costs``."""
+        weights = data.row_weights if costs is None else data.row_weights * costs[data.numbers]
+        return replace(data, target=self._scaled(data.target), row_weights=weights)
 
     # Steps that differ between labels and values.
 
@@ -284,13 +294,6 @@ class SpectralModel(Estimator):
         if self.evidence is not None:
             return self.evidence
         return _FOR_MANY_LABELS if is_classifier(self) and n_rows > _USUAL.n_rows else _USUAL
-
-    def _all_rows(self, data, costs) -> TrainingData:
-        """Return all rows with prepared columns, in memory, in a temporary file or on Dask."""
-        weights = data.weights if costs is None else data.weights * costs
-        rows = data.table.prepared(self.inputs_)
-        target = self._scaled(data.target)
-        return TrainingData(rows, target, weights / weights[weights > 0].mean())
 
     # --- fitted models ----------------------------------------------------------------------------
 

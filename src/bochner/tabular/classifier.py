@@ -132,19 +132,21 @@ class SpectralClassifier(Classifier, SpectralModel):
         *,
         categorical_features: Any = "from_dtype",
         trees: bool = False,
-        max_exact_rows: int = 15_000,
+        max_leaf_rows: int = 8000,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_exact_rows: Any = "deprecated",
     ):
         super().__init__(
             priors,
             evidence,
             categorical_features=categorical_features,
             trees=trees,
-            max_exact_rows=max_exact_rows,
+            max_leaf_rows=max_leaf_rows,
             n_jobs=n_jobs,
             random_state=random_state,
+            max_exact_rows=max_exact_rows,
         )
         self.class_weight = class_weight
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..data.inputs import TableInputs
 from ..expansions.kernels import KernelExpansion
 from ..priors import Anova, Laplace
+from .leaves import LeafMember
 from .members import Blend
 
 
@@ -65,13 +66,12 @@ def table_effects(
         (weight, member)
         for kind in (Anova, Laplace)
         for weight, member in zip(blend.weights, blend.members)
-        if isinstance(member, KernelExpansion) and isinstance(member.prior, kind)
+        if isinstance(member, KernelExpansion | LeafMember) and isinstance(member.prior, kind)
     ]
     if not products:
         raise TypeError(
             "Effects are exact for products over columns, and no Anova or Laplace member has "
-            "weight in this blend. Fit with priors=Anova(), and with max_exact_rows of at least "
-            "the number of rows where there are too many for exact kernels."
+            "weight in this blend. Fit with priors=Anova()."
         )
     weight, member = products[0]
     split = member.effects(Z, max_order, centered=True)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from itertools import islice
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import nnls
 
 from .._checks import refuse_class
 from .._estimator import FitTasks
-from .._loops.threads import ordered_map, thread_count
-from ..data import row_keys
+from .._loops.threads import at_most_threads, ordered_map, thread_count
+from ..data import LocalRows
 from ..data.repetitions import held_out_size
 from ..data.targets import Labels, Values
 from ..data.training import TrainingData
 from ..learners.evidence import Evidence, LearnedPrior, check_learnable
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
+from .leaves import LeafMember, LeafTree, column_scales
 from .members import LEAST_WEIGHT, Blend, Member
 from .preparation import Preparation, PreparedData
 from .solving import Solved, solve_holding_out, solve_leaving_out
-from .trees import TreeMember, cross_fitted_trees
+from .trees import cross_fitted_trees
 from .waves import solve_descending
 
 # Up to this number of rows the inverse of the kernel matrix takes seconds, and gives exact
@@ -33,6 +35,8 @@ from .waves import solve_descending
 LEAVE_ONE_OUT_ROWS = 3500
 # Kernel matrices of several families are computed at once if one is not larger than this.
 _TOGETHER_BYTES = 2**29
+# Leaves that are solved at once, and rows from which each learns its own rates.
+_MOST_MATRICES, _LEAF_LEARNING_ROWS = 8, 1000
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
 # Evidence that chooses between numbers and ranks, by a few iterations on some rows.
@@ -102,18 +106,21 @@ def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
     ]
 
 
-def each_family(
-    work: Callable[[int], Any], tasks: Iterable[int], n_families: int, together: bool = True
+def timed_results(
+    work: Callable[[Any], Any],
+    items: Sequence[Any],
+    tasks: Iterable[int],
+    together: bool = True,
+    fewest: int = 1,
 ) -> list[Timed]:
-    """Return ``work(k)`` of each family, until ``tasks`` ends.
+    """Return ``work`` of each item until ``tasks`` ends, and of ``fewest`` items in any case.
 
-    Families run on a thread each if ``together``, otherwise one after the other with all threads.
+    Items are on a thread each if ``together``, otherwise one after the other with all threads.
     """
-
-    numbers, timed_work = range(n_families), partial(timed, work)
-    each = ordered_map(timed_work, numbers) if together else (timed_work(k) for k in numbers)
-    with closing(each) as families:
-        return [outcome for _, outcome in zip(tasks, families)]
+    work = partial(timed, work)
+    with closing(ordered_map(work, items) if together else (work(one) for one in items)) as each:
+        results = [result for _, result in zip(tasks, each)]
+        return results + list(islice(each, max(0, fewest - len(results))))
 
 
 # --- learned priors -------------------------------------------------------------------------------
@@ -170,15 +177,32 @@ def learning_rows(
 
 
 def learn_prior(
-    evidence: Evidence, prior: SpectralPrior, data: PreparedData, seed: int = 0
+    evidence: Evidence,
+    prior: SpectralPrior,
+    data: PreparedData,
+    seed: int = 0,
+    start: LearnedPrior | None = None,
 ) -> LearnedPrior:
     """Learn a prior from all rows."""
+    if start is not None:
+        return start
     n_columns, Y = data.Z.shape[1], data.outputs
     if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
         prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
         return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
     rng = np.random.default_rng(seed)
     return evidence._learn(prior, data.Z, data.target, rng, data.row_counts)
+
+
+def learn_again(
+    evidence: Evidence, learned: LearnedPrior, data: PreparedData, rng: np.random.Generator
+) -> LearnedPrior:
+    """Learn the rates of a leaf, with those of all rows as the start."""
+    n_rows = min(len(data), _LEAF_LEARNING_ROWS)
+    some = data.take(rng.choice(len(data), n_rows, replace=False))
+    if len(some) < 2 or not np.any(np.ptp(some.outputs, axis=0) > 0):
+        return learned
+    return learn_prior(evidence, learned.prior, some, start=learned)
 
 
 def learn_families(
@@ -197,7 +221,7 @@ def learn_families(
         return learn_prior(evidence, priors[k], data.take(rows[k]), k)
 
     names = family_names(priors)
-    outcomes = each_family(learn, tasks.each("learning", names), len(priors))
+    outcomes = timed_results(learn, range(len(priors)), tasks.each("learning", names))
     return [
         Family(names[k], outcome.result, outcome.seconds + (first.seconds if k == 0 else 0.0))
         for k, outcome in enumerate(outcomes)
@@ -219,121 +243,156 @@ class Split:
         """True if all rows evaluate, each by the fit without it."""
         return self.n_held == len(self.data)
 
+    @property
+    def inner(self) -> PreparedData:
+        """The rows that do not evaluate."""
+        return self.data.take(np.arange(len(self.data) - self.n_held))
+
+    def solve(self, learned: LearnedPrior, ridge_steps: int, rng: np.random.Generator) -> Solved:
+        """Solve an exact kernel machine."""
+        if self.leaves_one_out:
+            return solve_leaving_out(self.data, learned, ridge_steps)
+        return solve_holding_out(self.data, learned, ridge_steps, self.n_held, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """All rows, and a split of each leaf; ``held`` are the numbers of the rows that evaluate.
+
+    There is no ``tree`` if all rows are in one leaf.
+    """
+
+    data: PreparedData
+    tree: LeafTree | None
+    splits: tuple[Split, ...]
+    held: np.ndarray
+
+    @classmethod
+    def of(
+        cls, data: PreparedData, prior: SpectralPrior, max_leaf_rows: int, rng: np.random.Generator
+    ) -> Self:
+        """Split rows by a tree in the metric of a prior, and each leaf into two parts."""
+        if len(data) <= max_leaf_rows:
+            n_rows, n_held = len(data), len(data)
+            data = replace(data, Z=data.Z.astype(np.float64, copy=False))
+            if n_rows > LEAVE_ONE_OUT_ROWS:
+                data, n_held = data.take(rng.permutation(n_rows)), held_out_size(n_rows, 4)
+            held = np.arange(n_rows - n_held, n_rows)
+            return cls(data, None, (Split(data, n_held),), held)
+        scales = column_scales(prior, data.Z.shape[1])
+        tree, leaves = LeafTree.grown(data.Z, scales, max_leaf_rows)
+        splits, all_held = [], []
+        for numbers in leaves:
+            # A larger leaf has equal rows only, of which a sample is enough.
+            numbers = rng.permutation(numbers)[:max_leaf_rows]
+            n_held = held_out_size(len(numbers), 4)
+            splits.append(Split(data.take(numbers), n_held))
+            all_held.append(numbers[len(numbers) - n_held :])
+        return cls(data, tree, tuple(splits), np.concatenate(all_held))
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """True if all rows evaluate, each by the fit without it."""
+        return self.tree is None and self.splits[0].leaves_one_out
+
     @cached_property
     def evaluation(self) -> PreparedData:
         """The rows that evaluate the members."""
-        return self.data.take(np.arange(len(self.data) - self.n_held, len(self.data)))
+        return self.data.take(self.held)
 
-
-def choose_split(
-    data: PreparedData, all_rows: TrainingData | None, rng: np.random.Generator
-) -> Split:
-    """Choose between leave-one-out and held-out rows, which are a random sample."""
-    n_rows = len(data)
-    if all_rows is None and n_rows <= LEAVE_ONE_OUT_ROWS:
-        return Split(data, n_rows)
-    n_all = n_rows if all_rows is None else int(np.sum(all_rows.row_weights > 0))
-    # A sample with many copies has few different rows.
-    n_held = min(held_out_size(n_all, 4), n_rows // 2)
-    return Split(data.take(rng.permutation(n_rows)), n_held)
+    def sentence(self, max_leaf_rows: int) -> str:
+        """Return a sentence on how the rows are solved, and why."""
+        n_rows, n_held = len(self.data), len(self.held)
+        if self.leaves_one_out:
+            return (
+                f"exact: {n_rows} different rows, at most {LEAVE_ONE_OUT_ROWS}, so every score is "
+                "leave-one-out"
+            )
+        held_out = f"{n_held} were held out to choose and to blend, then all fitted"
+        if self.tree is None:
+            return f"exact by conjugate gradients: {n_rows} different rows; {held_out}"
+        sizes = [len(split.data) for split in self.splits]
+        return (
+            f"many rows: {n_rows} different rows are more than max_leaf_rows={max_leaf_rows}, so a "
+            f"tree splits them into {len(sizes)} leaves of {min(sizes)} to {max(sizes)} rows, with "
+            f"exact kernels in each; {held_out}"
+        )
 
 
 def solve_families(
     families: list[Family],
-    split: Split,
+    leaves: Leaves,
+    evidence: Evidence,
     ridge_steps: int,
     rng: np.random.Generator,
     tasks: FitTasks,
-    *,
-    refit: bool,
 ) -> list[Candidate]:
-    """Solve one exact member for each family."""
-    generators = rng.spawn(len(families))
-
-    def solve(k):
-        learned = families[k].learned
-        if split.leaves_one_out:
-            return solve_leaving_out(split.data, learned, ridge_steps)
-        return solve_holding_out(
-            split.data, learned, ridge_steps, split.n_held, generators[k], refit
-        )
-
-    # Several kernel matrices at once, unless there are more threads than families, or too
-    # little memory.
-    n_bytes = 4 * len(split.data) ** 2
-    together = thread_count() <= len(families) and n_bytes <= _TOGETHER_BYTES
+    """Solve one exact member for each family, with rates of its own in each of several leaves."""
+    generators, n_leaves = rng.spawn(len(families)), len(leaves.splits)
     names = [family.name for family in families]
-    outcomes = each_family(solve, tasks.each("solving", names), len(families), together)
-    return [
-        Candidate(family.name, family.learned, outcome.result, family.seconds + outcome.seconds)
-        for family, outcome in zip(families, outcomes)
-    ]
-
-
-def exclude_rows(data: TrainingData, numbers: np.ndarray, *, and_equal: bool) -> TrainingData:
-    """Set the weights of some rows, and of all rows equal to these (``and_equal``), to zero."""
-    weights = data.row_weights.copy()
-    if and_equal:
-        keys = row_keys(data.rows)
-        weights[np.isin(keys, keys[numbers])] = 0.0
+    if leaves.tree is None:
+        items = list(zip(families, leaves.splits * len(families), generators))
+        # Several kernel matrices at once, unless there are more threads than families, or too
+        # little memory.
+        n_bytes = 4 * len(leaves.data) ** 2
+        together = thread_count() <= len(families) and n_bytes <= _TOGETHER_BYTES
     else:
-        weights[numbers] = 0.0
-    return replace(data, weights=weights)
+        items = [
+            (family, split, own)
+            for family, generator in zip(families, generators)
+            for split, own in zip(leaves.splits, generator.spawn(n_leaves))
+        ]
+        names = [f"{name}, leaf {k + 1} of {n_leaves}" for name in names for k in range(n_leaves)]
+        together = True
 
+    def solve(item):
+        family, split, generator = item
+        learned = family.learned
+        if leaves.tree is not None:
+            learned = learn_again(evidence, learned, split.inner, generator)
+        return split.solve(learned, ridge_steps, generator)
 
-def solve_all_rows(
-    families: list[Family],
-    data: TrainingData,
-    evaluation: PreparedData,
-    rng: np.random.Generator,
-    tasks: FitTasks,
-) -> list[Candidate]:
-    """Fit waves of each learned prior to all rows."""
+    with at_most_threads(min(thread_count(), _MOST_MATRICES) if leaves.tree else None):
+        results = timed_results(solve, items, tasks.each("solving", names), together, n_leaves)
     members = []
-    for k in tasks.each("passing over all rows", [family.name for family in families]):
-        name, learned = f"{families[k].name} waves", families[k].learned
-        waves = timed(solve_descending, data, learned, evaluation, rng)
-        members.append(Candidate(name, learned, waves.result, waves.seconds))
+    for k in range(len(results) // n_leaves):  # a callback may have stopped the others
+        family, own = families[k], results[k * n_leaves : (k + 1) * n_leaves]
+        solved = leaves_together(leaves.tree, [one.result for one in own])
+        seconds = family.seconds + sum(one.seconds for one in own)
+        members.append(Candidate(family.name, family.learned, solved, seconds))
     return members
 
 
-def grow_trees(
-    split: Split, all_rows: TrainingData | None, rng: np.random.Generator, tasks: FitTasks
-) -> list[Candidate]:
-    """Fit trees to all rows."""
-
-    def grow():
-        if all_rows is None:
-            n_held = None if split.leaves_one_out else split.n_held
-            return cross_fitted_trees(split.data, n_held, rng)
-        kept = np.flatnonzero(all_rows.row_weights > 0)
-        present = all_rows.take(kept)
-        data = PreparedData(present.rows.source, present.target, present.row_weights)
-        trees = TreeMember.fitted(data, int(rng.integers(2**31)))
-        return Solved(trees, trees.evaluate(split.evaluation.Z))
-
-    outcomes = [timed(grow) for _ in tasks.each("growing", ["trees"])]
-    return [Candidate("trees", None, one.result, one.seconds) for one in outcomes]
-
-
-def path_sentence(split: Split, all_rows: TrainingData | None, max_exact_rows: int) -> str:
-    """Return a sentence on how the rows were solved, and why."""
-    n_rows, n_held = len(split.data), split.n_held
-    if split.leaves_one_out:
-        return (
-            f"exact: {n_rows} different rows, at most {LEAVE_ONE_OUT_ROWS}, so every score is "
-            "leave-one-out"
-        )
-    if all_rows is None:
-        return (
-            f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to "
-            "choose and to blend, then all fitted"
-        )
-    return (
-        f"many rows: {len(all_rows)} are more than max_exact_rows={max_exact_rows}, so "
-        f"kernels are exact on a sample of {n_rows - n_held}, and waves of the same priors "
-        f"descend over all rows; {n_held} were held out to choose and to blend"
+def leaves_together(tree: LeafTree | None, solved: list[Solved]) -> Solved:
+    """Return the functions of all leaves as one, with the mean logarithmic ridge."""
+    if tree is None:
+        return solved[0]
+    return Solved(
+        LeafMember(tree, tuple(one.expansion for one in solved)),
+        np.concatenate([one.held_out for one in solved]),
+        float(np.exp(np.mean(np.log([one.ridge for one in solved])))),
     )
+
+
+def fit_waves(
+    family: Family, leaves: Leaves, rng: np.random.Generator, tasks: FitTasks
+) -> list[Candidate]:
+    """Fit waves of a learned prior to all rows that do not evaluate."""
+    data = leaves.data
+    weights = data.row_weights.copy()
+    weights[leaves.held] = 0.0
+    rows = TrainingData(LocalRows(data.Z.astype(np.float32, copy=False)), data.target, weights)
+    work = partial(timed, solve_descending, rows, family.learned, leaves.evaluation, rng)
+    results = [work() for _ in tasks.each("descending", ["waves"])]
+    return [Candidate("waves", family.learned, one.result, one.seconds) for one in results]
+
+
+def grow_trees(leaves: Leaves, rng: np.random.Generator, tasks: FitTasks) -> list[Candidate]:
+    """Fit trees to all rows."""
+    held = None if leaves.leaves_one_out else leaves.held
+    work = partial(timed, cross_fitted_trees, leaves.data, held, rng)
+    results = [work() for _ in tasks.each("growing", ["trees"])]
+    return [Candidate("trees", None, one.result, one.seconds) for one in results]
 
 
 # --- blend ----------------------------------------------------------------------------------------

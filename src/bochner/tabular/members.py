@@ -9,6 +9,7 @@ import numpy as np
 from .._terminal.text import aligned, number_text
 from ..expansions.kernels import KernelExpansion
 from ..priors import SpectralPrior
+from .leaves import LeafMember
 from .trees import TreeMember
 from .waves import WaveMember
 
@@ -53,7 +54,7 @@ class Members(list):
 class Blend:
     """f(z) = Σ_m weights[m] members[m](z) on prepared columns z."""
 
-    members: tuple[KernelExpansion | WaveMember | TreeMember, ...]
+    members: tuple[KernelExpansion | LeafMember | WaveMember | TreeMember, ...]
     weights: tuple[float, ...]
 
     def evaluate(self, Z: np.ndarray) -> np.ndarray:

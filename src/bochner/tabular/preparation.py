@@ -10,9 +10,12 @@ import numpy as np
 
 from ..data import column_keys
 from ..data.inputs import TableInputs
-from ..data.repetitions import EqualRows, different, held_out_size, target_columns
+from ..data.repetitions import EqualRows, different, equal_rows, target_columns
 from ..data.tables import LocalTable, Table
 from ..data.targets import Labels, Values
+
+# Rows of a large table from which its columns are prepared and its priors learned.
+_SAMPLE_ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,36 +144,50 @@ class PreparedData:
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The fitted encoder, the rows for exact kernels, and the treatment of equal rows.
+    """The fitted encoder, the rows to learn from, and the treatment of equal rows.
 
-    ``table`` has the rows of ``data`` as they were given.
+    ``data`` has all rows or a sample of them, and ``table`` the same rows as they were given.
     """
 
     inputs: TableInputs
     data: PreparedData
     table: LocalTable
     note: str
-    are_ties: bool
 
 
 def prepare_columns(
     categorical_features: Any,
     data: TableData,
-    most_rows: int,
+    is_large: bool,
     most_ties: int,
     rng: np.random.Generator,
 ) -> Preparation:
-    """Fit an encoder, and prepare all rows, or a sample if there are more than ``most_rows``."""
-    numbers, is_sample = np.arange(len(data)), len(data) > most_rows
-    if is_sample:  # of rows that have a weight, with some to hold out
+    """Fit an encoder, and prepare all rows, or at most 50 000 of a large table."""
+    numbers = np.arange(len(data))
+    if is_large:
         present = np.flatnonzero(data.weights > 0)
-        n_drawn = min(most_rows + held_out_size(len(present), 4), len(present))
+        n_drawn = min(_SAMPLE_ROWS, len(present))
         numbers = present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
         data = data.take(numbers)
     X = data.table.take(np.arange(len(data)))
     inputs = TableInputs(categorical_features)
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
-    merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_sample else most_ties)
+    merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_large else most_ties)
     table = data.table.select(merged.numbers)
     merged = replace(merged, numbers=numbers[merged.numbers])
-    return Preparation(inputs, merged, table, data.note or repetition_note(equal), equal.are_ties)
+    return Preparation(inputs, merged, table, data.note or repetition_note(equal))
+
+
+def prepare_all_rows(data: TableData, inputs: TableInputs) -> tuple[PreparedData, str]:
+    """Prepare all rows with a weight in float32, without copies, and return a note on these."""
+    rows = data.table.prepared(inputs)
+    weights, kept, note = data.weights, np.flatnonzero(data.weights > 0), ""
+    equal = equal_rows(rows, data.target, weights)
+    if equal is not None and not equal.are_ties:
+        kept = np.sort(equal.first)
+        weights = np.zeros(len(data))
+        weights[kept] = equal.totals[equal.groups[kept]]
+        kept, note = kept[weights[kept] > 0], repetition_note(equal)
+    Z = rows.source if len(kept) == len(data) else rows.take(kept)
+    weights = weights[kept] / weights[kept].mean()
+    return PreparedData(Z, data.target.take(kept), weights, numbers=kept), note

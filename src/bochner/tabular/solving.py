@@ -129,13 +129,12 @@ def solve_holding_out(
     n_steps: int,
     n_held: int,
     rng: np.random.Generator,
-    refit: bool = True,
 ) -> Solved:
     """Fit the first rows, choose the ridge by the last ``n_held`` rows, then fit all rows.
 
-    Without ``refit`` the held-out rows stay out of the returned function. Systems are solved by
-    conjugate gradients in float32, to a tolerance that adds at most a few percent to the error. The
-    search for the ridge starts from that of up to 1000 rows, which are left out exactly.
+    Systems are solved by conjugate gradients in float32, to a tolerance that adds at most a few
+    percent to the error. The search for the ridge starts from that of up to 1000 rows, which are
+    left out exactly.
 
     The result is that of this version, in which K is the kernel matrix of all rows, to the
     tolerance of conjugate gradients::
@@ -157,7 +156,7 @@ def solve_holding_out(
     some = data.take(np.arange(min(len(data) - n_held, _CHOOSING_ROWS)))
     first = solve_leaving_out(some, learned, n_steps)
     tol = 0.05 * np.sqrt(_unexplained(some.outputs, first.held_out, some.row_weights))
-    search = _HoldingOut(data, learned, n_held, float(np.clip(tol, *_TOL)), rng, refit)
+    search = _HoldingOut(data, learned, n_held, float(np.clip(tol, *_TOL)), rng)
     return search.solve(search.best_near(first.ridge))
 
 
@@ -180,23 +179,16 @@ class _HoldingOut:
         n_held: int,
         tol: float,
         rng: np.random.Generator,
-        refit: bool,
     ):
         Z, Y, weights = data.Z.astype(np.float32), data.outputs, data.row_weights
         n_inner = len(Z) - n_held
-        self.data, self.learned, self.tol, self.refit = data, learned, tol, refit
+        self.data, self.learned, self.tol = data, learned, tol
         self.Y, self.weights, self.n_inner, self.n_held = Y, weights, n_inner, n_held
-        self.gram = learned_gram(learned, Z if refit else Z[:n_inner])
-        self.across = (
-            self.gram[n_inner:, :n_inner]
-            if refit
-            else learned_gram(learned, Z[n_inner:], Z[:n_inner])
-        )
+        self.gram = learned_gram(learned, Z)
+        self.across = self.gram[n_inner:, :n_inner]
         columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
-        self.whole = NystromPreconditioner.of(
-            MatrixProducts(self.gram), columns, weights[: len(self.gram)]
-        )
-        self.inner = self.whole.first(n_inner) if refit else self.whole
+        self.whole = NystromPreconditioner.of(MatrixProducts(self.gram), columns, weights)
+        self.inner = self.whole.first(n_inner)
         # The ridge of many outputs is chosen by a few random sums of them, at a fraction of the
         # cost: the squared errors of the sums have the right mean.
         self.few_outputs = Y.shape[1] <= _MOST_OUTPUTS
@@ -205,7 +197,7 @@ class _HoldingOut:
             self.choosing = Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
         # A ridge below the rounding of the largest eigenvalue, which the trace exceeds, is lost in
         # products.
-        trace = float(weights[: len(self.gram)] @ np.diagonal(self.gram))
+        trace = float(weights @ np.diagonal(self.gram))
         self.least = max(_LEAST_ITERATED_RIDGE, _ROUNDINGS * np.finfo(np.float32).eps * trace)
 
     def best_near(self, start_ridge: float) -> _IteratedTrial:
@@ -225,19 +217,15 @@ class _HoldingOut:
         return trials[_best_of_batches(errors)]
 
     def solve(self, best: _IteratedTrial) -> Solved:
-        """Solve for all outputs with the ridge of a trial; with ``refit``, also for all rows."""
+        """Solve for all outputs with the ridge of a trial, then for all rows."""
         start = best.iterated.solved if self.few_outputs else None
         (trial,) = self._trials([best.ridge], self.Y, _MAX_STEPS, start)
-        solution = trial.iterated.solution
-        if self.refit:
-            start = np.pad(trial.iterated.solved, [(0, 0), (0, self.n_held)])
-            (whole,) = iterated_solutions(
-                MatrixProducts(self.gram), self.whole, [best.ridge], self.Y, self.tol, _MAX_STEPS,
-                start, dtype=np.float32,
-            )  # fmt: skip
-            solution = whole.solution
-        Z = self.data.Z[: len(self.gram)]
-        expansion = expansion_of(self.learned, Z, solution, np.float32)
+        start = np.pad(trial.iterated.solved, [(0, 0), (0, self.n_held)])
+        (whole,) = iterated_solutions(
+            MatrixProducts(self.gram), self.whole, [best.ridge], self.Y, self.tol, _MAX_STEPS,
+            start, dtype=np.float32,
+        )  # fmt: skip
+        expansion = expansion_of(self.learned, self.data.Z, whole.solution, np.float32)
         return Solved(expansion, trial.scores, best.ridge)
 
     def _trials(self, ridges, targets, max_steps, start):

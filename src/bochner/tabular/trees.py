@@ -60,18 +60,19 @@ class TreeMember:
         raise TypeError("Trees have no derivatives. Fit with trees=False.")
 
 
-def cross_fitted_trees(data: PreparedData, n_held: int | None, rng: np.random.Generator) -> Solved:
+def cross_fitted_trees(
+    data: PreparedData, held: np.ndarray | None, rng: np.random.Generator
+) -> Solved:
     """Fit trees to all rows, and score rows by trees that were not fitted to them.
 
-    These are the last ``n_held`` rows, scored by a fit of the others, or all rows in five folds if
-    ``n_held`` is None.
+    These are the rows ``held``, scored by a fit of the others, or all rows in five folds if
+    ``held`` is None.
     """
     seed = int(rng.integers(2**31))
     n_rows, Y = len(data), data.outputs
-    if n_held is not None:
-        inner = TreeMember.fitted(data.take(np.arange(n_rows - n_held)), seed)
-        scores = inner.evaluate(data.Z[n_rows - n_held :])
-        return Solved(TreeMember.fitted(data, seed), scores)
+    if held is not None:
+        inner = TreeMember.fitted(data.take(np.delete(np.arange(n_rows), held)), seed)
+        return Solved(TreeMember.fitted(data, seed), inner.evaluate(data.Z[held]))
     held_out = np.zeros_like(Y)
     for share in _fold_shares(data, rng):
         held, kept = np.flatnonzero(share), np.flatnonzero(share < 1)

@@ -11,9 +11,11 @@ from ..._loops.arrays import as_dense, assert_finite, working_dtype
 from ..checks import assert_unmasked
 from ..columns import lists_columns
 from ..inputs import TableInputs
-from ..tables import LocalTable, checked_part, mapped_part, set_columns
+from ..maps import release_scratches, scratch
+from ..rows import LocalRows
+from ..tables import PREPARED_BYTES, LocalTable, checked_part, mapped_part, set_columns
 from ..targets import Target
-from .clusters import computed, has_room, warn_of_rereading
+from .clusters import computed
 from .inputs import (
     assert_two_dimensional,
     by_partition,
@@ -22,7 +24,6 @@ from .inputs import (
     remote_array,
     remote_frame,
 )
-from .rows import DaskRows
 
 
 class DaskTable:
@@ -98,16 +99,20 @@ class DaskTable:
 
         return pd.concat(selected)
 
-    def prepared(self, inputs: TableInputs) -> DaskRows:
-        """Return all rows with prepared columns in float32, persisted if the workers have room."""
-        n_columns = len(inputs.sources_)
-        numbers = self.map(inputs.transform_part, n_columns, np.float32)
-        n_bytes = 4.0 * self.shape[0] * n_columns
-        if has_room(n_bytes):
-            numbers = numbers.persist()
-        else:
-            warn_of_rereading(n_bytes)
-        return DaskRows(numbers)
+    def prepared(self, inputs: TableInputs) -> LocalRows:
+        """Return all rows with prepared columns as ``LocalTable``; workers prepare them."""
+        numbers = self.map(inputs.transform_part, len(inputs.sources_), np.float32)
+        Z = scratch(numbers.shape, np.float32, PREPARED_BYTES)
+        starts = np.concatenate([[0], np.cumsum(numbers.chunks[0])])
+        # A few partitions at once, so that workers are busy and the client's memory is bounded.
+        n_rows = max(1, PREPARED_BYTES // (4 * numbers.shape[1]))
+        first = 0
+        while first < len(starts) - 1:
+            end = max(first + 1, int(np.searchsorted(starts, starts[first] + n_rows, "right")) - 1)
+            (Z[starts[first] : starts[end]],) = computed(numbers.blocks[first:end])
+            release_scratches()
+            first = end
+        return LocalRows(Z)
 
     def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> Any:
         """Return ``function(prepared rows)`` as a Dask array; see ``LocalTable.map_prepared``.
