@@ -21,7 +21,7 @@ from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular import SpectralClassifier, SpectralRegressor
 from .graph import Graph, NotExportable, Tensor
-from .tables import blended, linked, means, prepared, smoothly_scaled, softmax
+from .tables import blended, means, mixed, prepared, smoothly_scaled, softmax
 
 
 @singledispatch
@@ -144,10 +144,7 @@ def _certified_classifier(estimator: CertifiedClassifier, graph: Graph) -> tuple
 
 @written.register
 def _spectral_classifier(estimator: SpectralClassifier, graph: Graph) -> tuple[Tensor, ...]:
-    scores = blended(estimator.blend_, prepared(estimator.inputs_, graph))
-    if len(estimator.classes_) == 2:
-        scores = graph.beside([1.0 - scores, scores])
-    probabilities = linked(scores, estimator.link_)
+    probabilities = mixed(estimator.blend_, prepared(estimator.inputs_, graph))
     return labels(first_largest(probabilities), estimator.classes_), probabilities
 
 

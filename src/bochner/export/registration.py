@@ -14,12 +14,12 @@ from sklearn.svm import LinearSVC
 import bochner
 
 from ..expansions.kernels import KernelExpansion
+from ..expansions.leaves import LeafExpansion
 from ..models.kernel_machine import KernelMachine
 from ..models.logistic import SpectralLogistic
 from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular.base import SpectralModel
-from ..tabular.leaves import LeafMember
 from .estimators import class_labels, is_written, written
 from .graph import Graph, NotExportable
 
@@ -97,7 +97,7 @@ def kernel_expansions(estimator: Any) -> list[KernelExpansion]:
         return [estimator.expansion_]
     if isinstance(estimator, SpectralModel):
         members = estimator.blend_.members
-        in_leaves = [f for one in members if isinstance(one, LeafMember) for f in one.expansions]
+        in_leaves = [f for one in members if isinstance(one, LeafExpansion) for f in one.expansions]
         return [one for one in members if isinstance(one, KernelExpansion)] + in_leaves
     return []
 

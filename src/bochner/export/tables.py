@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import TableInputs
-from ..tabular.classifier import ProbabilityLink
-from ..tabular.members import Blend
+from ..tabular.blending import Blend, Mixture, ProbabilityLink
 from ..tabular.scales import Spread, TargetScale
 from ..tabular.trees import TreeMember
 from ..tabular.waves import WaveMember
@@ -110,6 +109,17 @@ def _member(member: Any, Z: Tensor) -> Tensor:
     if isinstance(member, WaveMember):
         return member.loss.onnx(member.expansion.onnx(Z), member.expansion.n_outputs)
     return member.onnx(Z)
+
+
+def mixed(blend: Mixture, Z: Tensor) -> Tensor:
+    """Return Σ_m weights[m] links[m](members[m](z))."""
+    parts = []
+    for weight, member, link in zip(blend.weights, blend.members, blend.links):
+        scores = _member(member, Z)
+        if len(link.shifts) == 2:
+            scores = Z.graph.beside([1.0 - scores, scores])
+        parts.append(weight * linked(scores, link))
+    return sum(parts[1:], parts[0])
 
 
 def linked(scores: Tensor, probability_link: ProbabilityLink) -> Tensor:

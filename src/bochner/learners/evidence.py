@@ -28,6 +28,9 @@ _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
 # Above this noise K + λ is well conditioned enough for float32, which halves the time. With few
 # rows float64 is fast enough.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
+# Logarithms of common factors of the rates that are tried when learning starts from another family,
+# and halvings of the range of rates.
+_COMMON_FACTORS, _HALVINGS = (0.0, -1.5, -0.75, 0.75), 30
 # With fewer rows, factorizations are faster on one thread of BLAS.
 _FEW_ROWS = 800
 
@@ -53,6 +56,8 @@ class LearnedPrior:
         constant.
     n_iterations : int
         Steps of L-BFGS.
+    theta : array, default None
+        The logarithms of rates, weights, linear part and noise, from which learning can go on.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class LearnedPrior:
     linear: np.ndarray
     objective: float
     n_iterations: int
+    theta: Any = None
 
 
 class Evidence(BaseEstimator):
@@ -154,12 +160,24 @@ class Evidence(BaseEstimator):
         return self.learn(prior, X, y, rng, sample_weight).prior
 
     def learn(
-        self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None
+        self,
+        prior: SpectralPrior,
+        X: Any,
+        y: Any,
+        rng: Seed,
+        sample_weight: Any = None,
+        *,
+        start: LearnedPrior | None = None,
     ) -> LearnedPrior:
         """Learn a prior of the family of ``prior``, with its noise and linear part.
 
-        Values of ``prior`` are ignored (except ν): learning starts from a common rate. y is
-        interpreted by the usual rule (write ``Labels.of(y)`` or ``Values.of(y)`` to decide it).
+        Values of ``prior`` are ignored (except ν): learning starts from a common rate, or from
+        ``start``, a prior that was learned on the same columns. A few iterations are enough then.
+        If ``start`` is of another family, rates are chosen such that the kernel falls as much over
+        a distance of one along each column, and multiplied by the best of four common factors.
+
+        y is interpreted by the usual rule (write ``Labels.of(y)`` or ``Values.of(y)`` to decide
+        it).
         Weights are relative: the noise of a row of weight h is λ / h, with weights scaled to mean
         one. Copies of a row are merged. Equal rows that are independent observations, because the
         same inputs occur with different outcomes, are counted separately. Rows of weight zero are
@@ -168,15 +186,20 @@ class Evidence(BaseEstimator):
         rng = as_generator(rng, "rng")
         self._check_parameters()
         check_learnable(prior)
+        if start is not None and (not isinstance(start, LearnedPrior) or start.theta is None):
+            raise TypeError(
+                f"start must be a result of Evidence.learn, got {start!r}. Write e.g. "
+                "start=Evidence().learn(Anova(), X, y, rng)."
+            )
         data = as_rows(X)
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
         points = as_dense(data.take(rows))
         weights = None if weights is None else weights[rows]
-        return self._learn(prior, points, target.take(rows), rng, weights)
+        return self._learn(prior, points, target.take(rows), rng, weights, start)
 
-    def _learn(self, prior, X, target, rng, weights) -> LearnedPrior:
+    def _learn(self, prior, X, target, rng, weights, start) -> LearnedPrior:
         """Learn from all rows of an array, with checked arguments; see ``learn``."""
         rows, weights = _merged(X, target, weights)
         points = X.astype(np.float64)[rows]
@@ -194,18 +217,23 @@ class Evidence(BaseEstimator):
             )
 
         problem = problem_of(np.arange(len(rows)))
-        start, bounds = problem.start(isinstance(target, Labels))
-        n_steps, n_left = 0, self.n_iterations
+        theta, bounds = problem.start(isinstance(target, Labels))
+        n_steps, n_left, first = 0, self.n_iterations, problem
         if len(rows) > self.n_rows:
             some = np.sort(rng.choice(len(rows), self.n_rows, replace=False))
             if _varies(target, rows[some]):
-                start, _, n_steps = self._descend(problem_of(some), start, bounds, n_left)
-                n_left = self.n_refinements
-        theta, objective, n_more = self._descend(problem, start, bounds, n_left)
+                first = problem_of(some)
+        if start is not None:
+            theta = first.start_like(start, scales, bounds)
+        if first is not problem:
+            theta, _, n_steps = self._descend(first, theta, bounds, n_left)
+            n_left = self.n_refinements
+        theta, objective, n_more = self._descend(problem, theta, bounds, n_left)
         rates, own_weights, linear, noise = problem.split(theta)
         learned = prior.with_rates(rates / scales, own_weights)
         learned._learned = True
-        return LearnedPrior(learned, noise, linear / scales**2, objective, n_steps + n_more)
+        n_steps += n_more
+        return LearnedPrior(learned, noise, linear / scales**2, objective, n_steps, theta)
 
     def _check_parameters(self):
         check_count(self.n_rows, "n_rows", minimum=2)
@@ -327,6 +355,29 @@ class _NegativeEvidence:
             bounds += [_LOG_WEIGHTS] * n_features
         start.append(np.log([_START_LINEAR, first]))
         return np.concatenate(start), [*bounds, _LOG_LINEAR, (np.log(lowest), np.log(_MOST_NOISE))]
+
+    def start_like(self, other: LearnedPrior, scales: np.ndarray, bounds: list) -> np.ndarray:
+        """Return the first θ for a prior that was learned before, with these scales of columns."""
+        low, high = np.array(bounds).T
+        if isinstance(other.prior, type(self.prior)):
+            return np.clip(other.theta, low, high)
+        d, zero = self.X.shape[1], np.zeros((1, self.X.shape[1]))
+        theta = self.start(labels=False)[0]
+        theta[-2:] = other.theta[-2:]
+        wanted = other.prior.kernel(np.diag(scales), zero)[:, 0]
+        slowest, fastest = np.log(_RATES[0]) * np.ones(d), np.log(_RATES[1]) * np.ones(d)
+        for _ in range(_HALVINGS):
+            middle = (slowest + fastest) / 2
+            weights: Any = self.split(theta)[1]
+            prior = self.prior.with_rates(np.exp(middle), weights)
+            falls_less = prior.kernel(np.eye(d), zero)[:, 0] > wanted
+            slowest, fastest = (
+                np.where(falls_less, middle, slowest),
+                np.where(falls_less, fastest, middle),
+            )
+        theta[:d] = (slowest + fastest) / 2
+        trials = [np.clip(np.append(theta[:d] + t, theta[d:]), low, high) for t in _COMMON_FACTORS]
+        return min(trials, key=lambda trial: self(trial)[0])
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float, float]:
         """Return rates, weights (None if the family has none), linear part and noise."""

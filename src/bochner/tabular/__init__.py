@@ -1,8 +1,17 @@
 """Models of tables that need no tuning: SpectralClassifier and SpectralRegressor."""
 
+from .blending import Blend, Mixture
 from .classifier import SpectralClassifier
 from .effects import TableEffects
-from .members import Blend, Member, Members
+from .members import Member, Members
 from .regressor import SpectralRegressor
 
-__all__ = ["Blend", "Member", "Members", "SpectralClassifier", "SpectralRegressor", "TableEffects"]
+__all__ = [
+    "Blend",
+    "Member",
+    "Members",
+    "Mixture",
+    "SpectralClassifier",
+    "SpectralRegressor",
+    "TableEffects",
+]

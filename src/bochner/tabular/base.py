@@ -23,8 +23,9 @@ from ..data.inputs import TableInputs
 from ..data.tables import open_table
 from ..learners.evidence import Evidence, LearnedPrior
 from . import fitting
+from .blending import Blend
 from .effects import TableEffects, column_importances, table_effects
-from .members import Blend, Members
+from .members import Members
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns
 
@@ -244,8 +245,9 @@ class SpectralModel(Estimator):
         self.path_ = leaves.sentence(most_rows) + note
         step = max(1, len(leaves.data) // _IMPORTANCE_ROWS)
         self._importance_rows = leaves.data.Z[::step][:_IMPORTANCE_ROWS]
-        self.blend_, self._reports, held_out = fitting.blend_members(members, leaves.evaluation)
-        self._fit_link(held_out, leaves.evaluation, members, rng)
+        held_out = np.stack([one.solved.held_out for one in members])
+        weights = self._blend(members, held_out, leaves.evaluation, rng)
+        self._reports = fitting.member_reports(members, weights, leaves.evaluation)
 
     def _scaled_and_weighted(self, data, costs) -> PreparedData:
         """Return rows with the target on the scale of the fit, and weights times ``costs``."""
@@ -271,8 +273,8 @@ class SpectralModel(Estimator):
         """Return the target on the scale of the fit."""
         return target
 
-    def _fit_link(self, held_out, evaluation, members, rng):
-        """Fit the link from the blend to predictions by its scores of held-out rows."""
+    def _blend(self, members, held_out, evaluation, rng):
+        """Blend the members by their scores of held-out rows, and return their weights."""
         raise NotImplementedError
 
     def _effects_scale(self):

@@ -2,89 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import Classifier
+from .._loops.threads import ordered_map
 from ..data import of_predictions
 from ..data.targets import Labels
 from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
-
-# Candidates for the smallest score: least squares may give a class a negative score, which has no
-# logarithm. Noisy labels need a high one, classes that hardly overlap a low one.
-_FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
-# Rows that count as being of any class (Platt 1999): scores that separate all held-out rows do not
-# prove certainty.
-_DOUBT = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class ProbabilityLink:
-    """Probabilities softmax(slope · log max(score, floor) + shifts) of least-squares scores."""
-
-    slope: float
-    shifts: np.ndarray
-    floor: float
-
-    @classmethod
-    def of(
-        cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None
-    ) -> ProbabilityLink:
-        """Fit the link to held-out ``scores`` (n_samples, n_classes) by their log-loss.
-
-        Half the squared shifts are added, as if they were the log-loss of one row. Two rows count
-        as being of any class.
-        """
-        n_classes = scores.shape[1]
-        counts = np.ones(len(codes)) if row_weights is None else row_weights
-        total = counts.sum()
-        doubt = _DOUBT / (total + _DOUBT)
-        shares = (1 - doubt) * np.eye(n_classes)[codes] + doubt / n_classes
-
-        def objective(parameters, logs):
-            slope, shifts = np.exp(parameters[0]), parameters[1:]
-            logits = slope * logs + shifts
-            missed = counts[:, None] * (softmax(logits, axis=1) - shares)
-            losses = -counts @ np.sum(shares * log_softmax(logits, axis=1), axis=1)
-            value = (losses + 0.5 * shifts @ shifts) / total
-            return value, np.append(
-                slope * np.sum(missed * logs), missed.sum(axis=0) + shifts
-            ) / total
-
-        least, start = np.inf, np.zeros(n_classes + 1)
-        for floor in _FLOORS:
-            fit = minimize(objective, start, (_logs(scores, floor),), jac=True, method="L-BFGS-B")
-            start = fit.x
-            if floor == _FLOORS[0] or fit.fun < least:
-                least, best = fit.fun, cls(float(np.exp(fit.x[0])), fit.x[1:], floor)
-        return best
-
-    def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probabilities, (n_samples, n_classes)."""
-        return softmax(self._logits(scores), axis=1)
-
-    def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return the logarithms of ``probabilities``, finite also if those round to zero."""
-        return log_softmax(self._logits(scores), axis=1)
-
-    def _logits(self, scores):
-        return self.slope * _logs(scores, self.floor) + self.shifts
-
-    def jacobian(self, scores: np.ndarray) -> np.ndarray:
-        """Return ∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes)."""
-        p = self.probabilities(scores)
-        steepness = np.where(scores > self.floor, self.slope / np.maximum(scores, self.floor), 0.0)
-        return p[:, :, None] * (np.eye(p.shape[1]) - p[:, None]) * steepness[:, None]
-
-
-def _logs(scores, floor):
-    return np.log(np.maximum(scores, floor))
+from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights
+from .fitting import used_members
 
 
 class SpectralClassifier(Classifier, SpectralModel):
@@ -94,9 +25,9 @@ class SpectralClassifier(Classifier, SpectralModel):
     ``ranks`` if the evidence of 500 rows is in favor of them. For each family of priors
     (``Anova``, ``Laplace`` and ``Gaussian``), ``Evidence`` learns a prior on up to 2000 rows, and
     kernel ridge regression of the one-hot labels is solved on all rows. Held-out scores choose the
-    ridge, blend the families (``blend_weights``) and turn scores into probabilities
-    (``ProbabilityLink``). They are exact leave-one-out scores up to 3500 rows, and scores of
-    held-out rows above.
+    ridge, turn the scores of each family into probabilities (``ProbabilityLink``), and choose the
+    weights of their mixture by log-loss (``mixture_weights``). They are exact leave-one-out scores
+    up to 3500 rows, and scores of held-out rows above.
 
     Parameters
     ----------{PARAMETERS}
@@ -108,10 +39,9 @@ class SpectralClassifier(Classifier, SpectralModel):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
-    blend_ : Blend
-        The fitted scores: ``KernelExpansion`` and, for many rows, ``WaveMember``.
-    link_ : ProbabilityLink
-        The link from scores to probabilities.{ATTRIBUTES}
+    blend_ : Mixture
+        The fitted functions and links: a ``KernelExpansion`` or a ``LeafExpansion`` for each
+        family and, for many rows, a ``WaveMember``.{ATTRIBUTES}
 
     Examples
     --------
@@ -122,6 +52,7 @@ class SpectralClassifier(Classifier, SpectralModel):
     True
     """
 
+    blend_: Mixture
     _ridge_steps = 6
     _prepared_parts = "columns"
 
@@ -171,14 +102,25 @@ class SpectralClassifier(Classifier, SpectralModel):
     def _costs(self, data):
         return data.target.costs(self.class_weight, data.weights)
 
-    def _fit_link(self, held_out, evaluation, members, rng):
-        self.classes_ = evaluation.target.classes
-        self.link_ = ProbabilityLink.of(
-            _class_scores(held_out), evaluation.target.codes, evaluation.row_weights
+    def _blend(self, members, held_out, evaluation, rng):
+        self.classes_, codes = evaluation.target.classes, evaluation.target.codes
+        scores, counts = [class_scores(own) for own in held_out], evaluation.row_weights
+        links = list(ordered_map(lambda own: ProbabilityLink.of(own, codes, counts), scores))
+        logs = [
+            link.log_probabilities(own)[np.arange(len(codes)), codes]
+            for link, own in zip(links, scores)
+        ]
+        weights = used_members(mixture_weights(np.stack(logs), counts))
+        used = np.flatnonzero(weights)
+        self.blend_ = Mixture(
+            tuple(members[k].solved.expansion for k in used),
+            tuple(weights[used].tolist()),
+            tuple(links[k] for k in used),
         )
+        return weights
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the least-squares scores of the blend.
+        """Return the least-squares scores of the members, weighted as their probabilities are.
 
         Parameters
         ----------
@@ -190,18 +132,27 @@ class SpectralClassifier(Classifier, SpectralModel):
         array of shape (n_samples, n_classes)
             Near one for the class of a row, near zero for the others.
         """
-        check_is_fitted(self)
-        return self._map_scores(X, np.asarray, len(self.classes_), None)
+        return self._map_classes(X, lambda blend, Z: class_scores(blend.evaluate(Z)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows, as in ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._map_classes(X, Mixture.probabilities)
 
     @limit_threads
-    def _map_scores(self, X, function, n_columns, dtype):
-        return self._map_rows(X, lambda Z: function(self._scores(Z)), n_columns)
-
-    def _scores(self, Z):
-        return _class_scores(self.blend_.evaluate(Z))
-
-    def _probabilities(self, scores):
-        return self.link_.probabilities(scores)
+    def _map_classes(self, X, function):
+        """Return ``function(blend, prepared rows)`` with a column for each class."""
+        check_is_fitted(self)
+        return self._map_rows(X, partial(function, self.blend_), len(self.classes_))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the confidence in the classes, from the probabilities p of ``predict_proba``.
@@ -216,8 +167,7 @@ class SpectralClassifier(Classifier, SpectralModel):
         array of shape (n_samples,) or (n_samples, n_classes)
             For two classes the log-odds log p₁ − log p₀ of ``classes_[1]``, for more classes log p.
         """
-        check_is_fitted(self)
-        logs = self._map_scores(X, self.link_.log_probabilities, len(self.classes_), None)
+        logs = self._map_classes(X, Mixture.log_probabilities)
         return of_predictions(_log_odds, logs, logs.dtype) if len(self.classes_) == 2 else logs
 
     def predict(self, X: Any) -> np.ndarray:
@@ -242,16 +192,9 @@ class SpectralClassifier(Classifier, SpectralModel):
 
     def _slopes(self, Z, side):
         """Return ∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""
-        slopes = self.blend_.jacobian(Z, side)
-        of_scores = np.concatenate([-slopes, slopes], axis=1) if len(self.classes_) == 2 else slopes
-        return self.link_.jacobian(self._scores(Z)) @ of_scores
+        return self.blend_.probability_jacobian(Z, side)
 
 
 def _log_odds(logs):
     """Return log p₁ − log p₀ for columns log p₀ and log p₁."""
     return logs[:, 1] - logs[:, 0]
-
-
-def _class_scores(scores):
-    """Return one column per class; a single column belongs to the second of two classes."""
-    return np.column_stack([1 - scores, scores]) if scores.shape[1] == 1 else scores

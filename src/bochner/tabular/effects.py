@@ -10,9 +10,9 @@ import numpy as np
 
 from ..data.inputs import TableInputs
 from ..expansions.kernels import KernelExpansion
+from ..expansions.leaves import LeafExpansion
 from ..priors import Anova, Laplace
-from .leaves import LeafMember
-from .members import Blend
+from .blending import Blend
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def table_effects(
         (weight, member)
         for kind in (Anova, Laplace)
         for weight, member in zip(blend.weights, blend.members)
-        if isinstance(member, KernelExpansion | LeafMember) and isinstance(member.prior, kind)
+        if isinstance(member, KernelExpansion | LeafExpansion) and isinstance(member.prior, kind)
     ]
     if not products:
         raise TypeError(

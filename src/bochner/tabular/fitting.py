@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import nnls
+from sklearn.base import clone
 
 from .._checks import refuse_class
 from .._estimator import FitTasks
@@ -21,10 +21,11 @@ from ..data import LocalRows
 from ..data.repetitions import held_out_size
 from ..data.targets import Labels, Values
 from ..data.training import TrainingData
+from ..expansions.leaves import LeafExpansion, LeafTree, column_scales
 from ..learners.evidence import Evidence, LearnedPrior, check_learnable
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
-from .leaves import LeafMember, LeafTree, column_scales
-from .members import LEAST_WEIGHT, Blend, Member
+from .blending import LEAST_WEIGHT
+from .members import Member
 from .preparation import Preparation, PreparedData
 from .solving import Solved, solve_holding_out, solve_leaving_out
 from .trees import cross_fitted_trees
@@ -35,17 +36,16 @@ from .waves import solve_descending
 LEAVE_ONE_OUT_ROWS = 3500
 # Kernel matrices of several families are computed at once if one is not larger than this.
 _TOGETHER_BYTES = 2**29
-# Leaves that are solved at once, and rows from which each learns its own rates.
-_MOST_MATRICES, _LEAF_LEARNING_ROWS = 8, 1000
+# Leaves that are solved at once, rows from which each learns its own rates, and steps.
+_MOST_MATRICES, _LEAF_LEARNING_ROWS, _LEAF_STEPS = 8, 1000, 5
+# Steps of the evidence of a family that starts from the first one.
+_WARM_STEPS = 4
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
 # Evidence that chooses between numbers and ranks, by a few iterations on some rows.
 _RANK_EVIDENCE, _RANK_PRIOR = Evidence(n_rows=500, n_iterations=10, standardize=False), Laplace()
 # The share of ranks that is tried, and the gain in nats per row that it needs.
 _RANKS, _LEAST_GAIN = 0.5, 1e-3
-# Penalty for unequal weights of a blend, as a number of rows with the error of the best member:
-# held-out scores of a few hundred rows cannot distinguish members whose errors differ by a percent.
-_EQUALITY = 100.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _prefers_ranks(preparation, ranked, rng):
         target = Values((values - values.min(axis=0)) / np.where(spread > 0, spread, 1.0))
 
     def objective(Z):
-        learned = _RANK_EVIDENCE._learn(_RANK_PRIOR, Z, target, rng, sample.row_counts)
+        learned = _RANK_EVIDENCE.learn(_RANK_PRIOR, Z, target, rng, sample.row_counts)
         return learned.objective
 
     plain, other = ordered_map(
@@ -184,14 +184,12 @@ def learn_prior(
     start: LearnedPrior | None = None,
 ) -> LearnedPrior:
     """Learn a prior from all rows."""
-    if start is not None:
-        return start
     n_columns, Y = data.Z.shape[1], data.outputs
     if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
         prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
         return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-    rng = np.random.default_rng(seed)
-    return evidence._learn(prior, data.Z, data.target, rng, data.row_counts)
+    rng, more = np.random.default_rng(seed), {} if start is None else {"start": start}
+    return evidence.learn(prior, data.Z, data.target, rng, data.row_counts, **more)
 
 
 def learn_again(
@@ -200,9 +198,14 @@ def learn_again(
     """Learn the rates of a leaf, with those of all rows as the start."""
     n_rows = min(len(data), _LEAF_LEARNING_ROWS)
     some = data.take(rng.choice(len(data), n_rows, replace=False))
-    if len(some) < 2 or not np.any(np.ptp(some.outputs, axis=0) > 0):
+    if learned.theta is None or not np.any(np.ptp(some.outputs, axis=0) > 0):
         return learned
-    return learn_prior(evidence, learned.prior, some, start=learned)
+    return learn_prior(short(evidence, _LEAF_STEPS), learned.prior, some, start=learned)
+
+
+def short(evidence: Evidence, n_steps: int) -> Evidence:
+    """Return the evidence with at most ``n_steps`` steps before it is refined."""
+    return clone(evidence).set_params(n_iterations=min(n_steps, evidence.n_iterations))
 
 
 def learn_families(
@@ -216,16 +219,21 @@ def learn_families(
     """Learn each family from its rows; the result of ``first`` is the first prior or None."""
 
     def learn(k):
-        if k == 0 and first.result is not None:
-            return first.result
-        return learn_prior(evidence, priors[k], data.take(rows[k]), k)
+        if k == 0:
+            return first.result or learn_prior(evidence, priors[0], data.take(rows[0]))
+        start = families[0].learned
+        has_start = start.theta is not None and not priors[k].weighs_columns
+        own = short(evidence, _WARM_STEPS) if has_start else evidence
+        return learn_prior(own, priors[k], data.take(rows[k]), k, start if has_start else None)
 
-    names = family_names(priors)
-    outcomes = timed_results(learn, range(len(priors)), tasks.each("learning", names))
-    return [
-        Family(names[k], outcome.result, outcome.seconds + (first.seconds if k == 0 else 0.0))
-        for k, outcome in enumerate(outcomes)
-    ]
+    names, families = family_names(priors), []
+    for few in (range(1), range(1, len(priors))):
+        some = [names[k] for k in few]
+        each = tasks.each("learning", some)
+        outcomes = timed_results(learn, few, each, fewest=1 - len(families))
+        families += [Family(name, one.result, one.seconds) for name, one in zip(some, outcomes)]
+    families[0] = replace(families[0], seconds=families[0].seconds + first.seconds)
+    return families
 
 
 # --- members --------------------------------------------------------------------------------------
@@ -368,7 +376,7 @@ def leaves_together(tree: LeafTree | None, solved: list[Solved]) -> Solved:
     if tree is None:
         return solved[0]
     return Solved(
-        LeafMember(tree, tuple(one.expansion for one in solved)),
+        LeafExpansion(tree, tuple(one.expansion for one in solved)),
         np.concatenate([one.held_out for one in solved]),
         float(np.exp(np.mean(np.log([one.ridge for one in solved])))),
     )
@@ -398,76 +406,34 @@ def grow_trees(leaves: Leaves, rng: np.random.Generator, tasks: FitTasks) -> lis
 # --- blend ----------------------------------------------------------------------------------------
 
 
-def blend_weights(
-    held_out: np.ndarray, targets: np.ndarray, row_weights: np.ndarray | None = None
-) -> np.ndarray:
-    r"""Return non-negative weights of the members of a blend, with sum one.
-
-    .. math:: \min_{w \ge 0} \sum_i h_i \|y_i - \bar y - \sum_m w_m (s_{mi} - \bar y)\|^2
-        + \rho \|w - 1/M\|^2
-
-    Here s is ``held_out`` (n_members, n_samples, n_outputs), y ``targets`` (n_samples, n_outputs),
-    h ``row_weights`` (n_samples,), and ρ is 100 times the smallest mean squared error of a member.
-    The solution is divided by its sum.
-
-    >>> import numpy as np
-    >>> y = np.arange(50.0)[:, None]
-    >>> blend_weights(np.stack([y + 1, y[::-1]]), y).round(2)
-    array([1., 0.])
-    """
-    n_members = len(held_out)
-    if n_members == 1:
-        return np.ones(1)
-    counts = np.ones(len(targets)) if row_weights is None else row_weights
-    mean = np.average(targets, axis=0, weights=counts)
-    root = np.sqrt(counts)[:, None]
-    columns = np.stack([(root * (scores - mean)).ravel() for scores in held_out], axis=1)
-    errors = [
-        np.average(np.mean((scores - targets) ** 2, axis=1), weights=counts) for scores in held_out
-    ]
-    pull = np.sqrt(_EQUALITY * max(min(errors), np.finfo(float).tiny))
-    matrix = np.vstack([columns, pull * np.eye(n_members)])
-    right = np.concatenate(
-        [(root * (targets - mean)).ravel(), np.full(n_members, pull / n_members)]
-    )
-    weights = nnls(matrix, right)[0]
-    total = weights.sum()
-    return weights / total if total > 0 else np.full(n_members, 1 / n_members)
-
-
-def blend_members(
-    members: list[Candidate], evaluation: PreparedData
-) -> tuple[Blend, list[Member], np.ndarray]:
-    """Weight the members by their scores of the evaluation rows.
-
-    Returns the blend, reports on all members, and the blend's scores of the evaluation rows.
-    """
-    Y, row_weights = evaluation.outputs, evaluation.row_weights
-    held_out = np.stack([one.solved.held_out for one in members])
-    weights = blend_weights(held_out, Y, row_weights)
+def used_members(weights: np.ndarray) -> np.ndarray:
+    """Return the weights of members that predictions need, with sum one, and zeros for others."""
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-    weights /= weights.sum()
+    return weights / weights.sum()
+
+
+def member_reports(
+    members: list[Candidate], weights: np.ndarray, evaluation: PreparedData
+) -> list[Member]:
+    """Return a report on each member."""
+    Y, row_weights = evaluation.outputs, evaluation.row_weights
 
     def mean_squares(residuals):
         return np.average(np.sum(residuals**2, axis=1), weights=row_weights)
 
     total = mean_squares(Y - np.average(Y, axis=0, weights=row_weights))
-    reports = [
+    return [
         Member(
             name=one.name,
             prior=None if one.learned is None else one.learned.prior,
-            weight=float(weights[k]),
-            held_out_error=float(mean_squares(Y - held_out[k]) / (total if total > 0 else 1.0)),
+            weight=float(weight),
+            held_out_error=float(
+                mean_squares(Y - one.solved.held_out) / (total if total > 0 else 1.0)
+            ),
             ridge=float(one.solved.ridge),
             noise=np.nan if one.learned is None else one.learned.noise,
             n_points=len(one.solved.expansion),
             seconds=float(one.seconds),
         )
-        for k, one in enumerate(members)
+        for one, weight in zip(members, weights, strict=True)
     ]
-    used = np.flatnonzero(weights)
-    blend = Blend(
-        tuple(members[k].solved.expansion for k in used),
-        tuple(float(weights[k]) for k in used),
-    )
-    return blend, reports, np.tensordot(weights, held_out, axes=1)

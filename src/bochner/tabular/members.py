@@ -1,20 +1,11 @@
-"""Members of the tabular models: the blend of fitted functions, and a report on each."""
+"""Reports on the members of the tabular models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from .._terminal.text import aligned, number_text
-from ..expansions.kernels import KernelExpansion
 from ..priors import SpectralPrior
-from .leaves import LeafMember
-from .trees import TreeMember
-from .waves import WaveMember
-
-# Members of less weight are left out of predictions.
-LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +39,3 @@ class Members(list):
             for m in self
         ]
         return aligned([name, *numbers], rows)
-
-
-@dataclass(frozen=True, eq=False)
-class Blend:
-    """f(z) = Σ_m weights[m] members[m](z) on prepared columns z."""
-
-    members: tuple[KernelExpansion | LeafMember | WaveMember | TreeMember, ...]
-    weights: tuple[float, ...]
-
-    def evaluate(self, Z: np.ndarray) -> np.ndarray:
-        """Return the scores, (n_samples, n_outputs), in float64."""
-        return np.sum(
-            [w * np.asarray(m.evaluate(Z), np.float64) for w, m in zip(self.weights, self.members)],
-            axis=0,
-        )
-
-    def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
-        """Return ∂f/∂z, (n_samples, n_outputs, n_columns); see ``KernelExpansion.jacobian``."""
-        return np.sum([w * m.jacobian(Z, side) for w, m in zip(self.weights, self.members)], axis=0)

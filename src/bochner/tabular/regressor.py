@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import score_in_memory
 from ..data.targets import Values
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
+from .blending import Blend, blend_weights
+from .fitting import used_members
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
@@ -61,16 +63,21 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     def _scaled(self, target):
         return Values(self.target_scale_.forward(target.rows))
 
-    def _fit_link(self, held_out, evaluation, members, rng):
+    def _blend(self, members, held_out, evaluation, rng):
+        weights = used_members(blend_weights(held_out, evaluation.outputs, evaluation.row_weights))
+        used = np.flatnonzero(weights)
+        self.blend_ = Blend(
+            tuple(members[k].solved.expansion for k in used), tuple(weights[used].tolist())
+        )
         kernels = [k for k, one in enumerate(members) if one.learned is not None]
-        strongest = members[max(kernels, key=lambda k: self._reports[k].weight)]
         self.spread_ = Spread.of(
             evaluation.Z,
-            evaluation.outputs - held_out,
+            evaluation.outputs - np.tensordot(weights, held_out, axes=1),
             evaluation.row_counts,
-            strongest.learned,
+            members[max(kernels, key=lambda k: weights[k])].learned,
             rng,
         )
+        return weights
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² on X and y, which may also be Dask collections."""

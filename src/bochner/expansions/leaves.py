@@ -1,4 +1,4 @@
-"""A tree that splits many rows into leaves, and members with one function for each leaf."""
+"""A tree that splits many rows into leaves, and functions with one sum of kernels for each leaf."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..expansions.kernels import Effects, KernelExpansion
 from ..priors import SpectralPrior
+from .kernels import Effects, KernelExpansion
 
 # Rows of a node from which its split is chosen.
 _SPLIT_ROWS = 20_000
@@ -150,7 +150,7 @@ def column_scales(prior: SpectralPrior, n_columns: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class LeafMember:
+class LeafExpansion:
     """f(z) = f_l(z), l the leaf of z: one kernel expansion for each leaf of a tree."""
 
     tree: LeafTree
