@@ -29,8 +29,12 @@ from .members import Members
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns
 
-# Default evidence, and that for labels of many rows: more rows pay for labels only.
+# Default evidence for few rows, for values of many rows, and for labels of many rows: over 1000
+# rows pay for labels only.
 _USUAL = Evidence(standardize=False)
+_FOR_MANY_VALUES = Evidence(
+    n_rows=500, n_iterations=15, n_refining_rows=1000, n_refinements=8, standardize=False
+)
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
 # Rows over which importances are averaged.
 _IMPORTANCE_ROWS = 256
@@ -40,8 +44,9 @@ PARAMETERS = """
         Families of priors, of those that ``Evidence`` can learn. None is (Anova(), Laplace(),
         Gaussian()).
     evidence : Evidence, default None
-        Learner of the priors. None is ``Evidence(standardize=False)``, for labels of more than 1000
-        rows with n_rows=700, n_iterations=15 and n_refining_rows=2000.
+        Learner of the priors. None is ``Evidence(standardize=False)``, with n_rows=500,
+        n_iterations=15, n_refining_rows=1000 and n_refinements=8 for values of more than 500 rows,
+        and with n_rows=700, n_iterations=15 and n_refining_rows=2000 for labels of more than 1000.
     categorical_features : "from_dtype" or list of columns, default "from_dtype"
         "from_dtype": columns of text, categories and objects of a frame are categorical. A list of
         names, positions or booleans adds columns to these; for an array it lists all categorical
@@ -295,7 +300,9 @@ class SpectralModel(Estimator):
         """Return the parameter ``evidence``, or its default for this number of rows."""
         if self.evidence is not None:
             return self.evidence
-        return _FOR_MANY_LABELS if is_classifier(self) and n_rows > _USUAL.n_rows else _USUAL
+        if is_classifier(self):
+            return _FOR_MANY_LABELS if n_rows > _USUAL.n_rows else _USUAL
+        return _FOR_MANY_VALUES if n_rows > _FOR_MANY_VALUES.n_rows else _USUAL
 
     # --- fitted models ----------------------------------------------------------------------------
 

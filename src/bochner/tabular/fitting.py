@@ -38,8 +38,9 @@ LEAVE_ONE_OUT_ROWS = 3500
 _TOGETHER_BYTES = 2**29
 # Leaves that are solved at once, rows from which each learns its own rates, and steps.
 _MOST_MATRICES, _LEAF_LEARNING_ROWS, _LEAF_STEPS = 8, 1000, 5
-# Steps of the evidence of a family that starts from the first one.
-_WARM_STEPS = 4
+# Steps of the evidence of a family that starts from the first one. From fewer learning rows each
+# family learns on its own: that takes a fraction of a second, and the members differ more.
+_WARM_STEPS, _FEWEST_WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, 600
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
 # Evidence that chooses between numbers and ranks, by a few iterations on some rows.
@@ -200,12 +201,15 @@ def learn_again(
     some = data.take(rng.choice(len(data), n_rows, replace=False))
     if learned.theta is None or not np.any(np.ptp(some.outputs, axis=0) > 0):
         return learned
-    return learn_prior(short(evidence, _LEAF_STEPS), learned.prior, some, start=learned)
+    own = shortened(evidence, n_iterations=_LEAF_STEPS)
+    own.set_params(n_rows=_LEAF_LEARNING_ROWS, n_refining_rows=0)
+    return learn_prior(own, learned.prior, some, start=learned)
 
 
-def short(evidence: Evidence, n_steps: int) -> Evidence:
-    """Return the evidence with at most ``n_steps`` steps before it is refined."""
-    return clone(evidence).set_params(n_iterations=min(n_steps, evidence.n_iterations))
+def shortened(evidence: Evidence, **most: int) -> Evidence:
+    """Return a copy with at most these numbers of steps."""
+    fewer = {name: min(steps, getattr(evidence, name)) for name, steps in most.items()}
+    return clone(evidence).set_params(**fewer)
 
 
 def learn_families(
@@ -222,9 +226,13 @@ def learn_families(
         if k == 0:
             return first.result or learn_prior(evidence, priors[0], data.take(rows[0]))
         start = families[0].learned
-        has_start = start.theta is not None and not priors[k].weighs_columns
-        own = short(evidence, _WARM_STEPS) if has_start else evidence
-        return learn_prior(own, priors[k], data.take(rows[k]), k, start if has_start else None)
+        is_warm = (
+            start.theta is not None
+            and not priors[k].weighs_columns
+            and len(rows[k]) >= _FEWEST_WARM_ROWS
+        )
+        own = shortened(evidence, **_WARM_STEPS) if is_warm else evidence
+        return learn_prior(own, priors[k], data.take(rows[k]), k, start if is_warm else None)
 
     names, families = family_names(priors), []
     for few in (range(1), range(1, len(priors))):

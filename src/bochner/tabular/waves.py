@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,13 @@ from ..losses import Logistic, Loss, Multinomial, Squared
 from .preparation import PreparedData
 from .solving import Solved
 
-_WAVES, _BATCH = 1024, 256
+# Waves for many rows and for up to 8000, and rows of a batch.
+_WAVES, _FEW_WAVES, _FEW_ROWS, _BATCH = 1024, 512, 8000, 256
 # Rows that are read in all epochs together, and epochs at least and at most.
 _VISITS, _EPOCHS = 1e6, (3, 20)
 # Learning rates of frequencies (in units of their median) and of all other parameters, and the
-# penalties of amplitudes that are tried.
-_FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTIES = 0.03, 0.002, (0.01, 0.1)
+# penalty of amplitudes.
+_FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTY = 0.03, 0.002, 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +65,14 @@ def solve_descending(
     """Draw waves from the learned prior, and fit them to all rows with a weight by descent.
 
     The descent starts from a ridge regression on some rows. The loss is logistic for labels, and
-    squared for values. The rows ``evaluation`` choose the epoch and the penalty.
+    squared for values. The rows ``evaluation`` choose the epoch.
     """
     loss, targets = _loss_and_targets(data.target)
     kept = data.row_weights > 0
     weights = None if np.ptp(data.row_weights[kept]) == 0 else data.row_weights
     counted = kept.astype(np.float64) if weights is None else weights
-    measure = learned.prior.sample(_WAVES, data.rows.n_features, rng)
+    n_waves = _FEW_WAVES if len(data.rows) <= _FEW_ROWS else _WAVES
+    measure = learned.prior.sample(n_waves, data.rows.n_features, rng)
     start = ridge_start(measure, data.rows, loss, targets, rng, counted)
     moving = np.abs(measure.frequencies[measure.frequencies != 0])
     # Large batches make fewer steps with less noise: these may be longer.
@@ -84,13 +86,15 @@ def solve_descending(
         losses = loss.values(held_out_targets, expansion.evaluate(held_out_rows))
         return float(np.average(losses, weights=evaluation.row_weights))
 
-    # Both penalties at once, so that rows are read once.
-    tried = [WaveParameters.of(start) for _ in _PENALTIES]
-    rates = tried[0].like(pace, *3 * [longer * _AMPLITUDE_RATE])
-    plain = Descent(loss, n_epochs, _BATCH, rates, second_decay=0.999, with_losses=False)
-    reached = run_together(
-        [replace(plain, penalties=rates.like(amplitudes=penalty)) for penalty in _PENALTIES],
-        tried,
+    parameters = WaveParameters.of(start)
+    rates = parameters.like(pace, *3 * [longer * _AMPLITUDE_RATE])
+    descent = Descent(
+        loss, n_epochs, _BATCH, rates, second_decay=0.999, with_losses=False,
+        penalties=rates.like(amplitudes=_PENALTY),
+    )  # fmt: skip
+    (reached,) = run_together(
+        [descent],
+        [parameters],
         data.rows,
         targets,
         rng,
@@ -98,8 +102,8 @@ def solve_descending(
         excluded=np.flatnonzero(~kept),
         held_out=held_out,
     )
-    best = WaveMember(min((one.expansion for one in reached), key=held_out), loss)
-    return Solved(best, best.evaluate(evaluation.Z))
+    member = WaveMember(reached.expansion, loss)
+    return Solved(member, member.evaluate(evaluation.Z))
 
 
 def _loss_and_targets(target: Labels | Values) -> tuple[Loss, Any]:
