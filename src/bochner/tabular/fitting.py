@@ -221,17 +221,16 @@ def learn_families(
     def learn(k):
         if k == 0:
             return first.result or learn_prior(evidence, priors[0], data.take(rows[0]))
-        start = families[0].learned
+        start = learned[0].result
         has_start = start.theta is not None and not priors[k].weighs_columns
         own = short(evidence, _WARM_STEPS) if has_start else evidence
         return learn_prior(own, priors[k], data.take(rows[k]), k, start if has_start else None)
 
-    names, families = family_names(priors), []
-    for few in (range(1), range(1, len(priors))):
-        some = [names[k] for k in few]
-        each = tasks.each("learning", some)
-        outcomes = timed_results(learn, few, each, fewest=1 - len(families))
-        families += [Family(name, one.result, one.seconds) for name, one in zip(some, outcomes)]
+    names = family_names(priors)
+    each = tasks.each("learning", names)
+    learned = timed_results(learn, range(1), islice(each, 1))
+    learned += timed_results(learn, range(1, len(priors)), each, fewest=0)
+    families = [Family(name, one.result, one.seconds) for name, one in zip(names, learned)]
     families[0] = replace(families[0], seconds=families[0].seconds + first.seconds)
     return families
 
