@@ -290,7 +290,7 @@ class Leaves:
         tree, leaves = LeafTree.grown(data.Z, scales, max_leaf_rows)
         splits, all_held = [], []
         for numbers in leaves:
-            # A larger leaf has equal rows only, of which a sample is enough.
+            # Almost all rows of a larger leaf are equal: a sample of them is enough.
             numbers = rng.permutation(numbers)[:max_leaf_rows]
             n_held = held_out_size(len(numbers), 4)
             splits.append(Split(data.take(numbers), n_held))
