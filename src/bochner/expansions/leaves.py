@@ -126,8 +126,8 @@ def _best_split(sample: np.ndarray, scales: np.ndarray) -> tuple[int, np.float32
         threshold, share = _middle(np.sort(sample[:, column]))
         if share > largest_side:
             best, largest_side = (int(column), threshold), share
-        if share >= _SMALLEST_SIDE:
-            return int(column), threshold
+            if share >= _SMALLEST_SIDE:
+                break
     return best
 
 
