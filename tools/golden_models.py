@@ -329,7 +329,7 @@ def _elsewhere():
     settings = {
         "priors": bochner.Anova(),
         "evidence": quick,
-        "max_exact_rows": 100,
+        "max_leaf_rows": 100,
         "random_state": 0,
     }
 

@@ -121,17 +121,17 @@ def _regressions():
         "regressor of few rows": partial(on, partial(numbers, 12)),
         "regressor of a constant": partial(on, small, y=lambda y: np.zeros_like(y)),
         "regressor of float32": partial(on, _float32),
-        "regressor of many rows": partial(on, many, max_exact_rows=200),
+        "regressor of many rows": partial(on, many, max_leaf_rows=200),
         "regressor of many rows with weights": partial(
-            on, many, max_exact_rows=200, weights=_uneven_weights
+            on, many, max_leaf_rows=200, weights=_uneven_weights
         ),
         "regressor of many repeated rows": partial(
-            on, partial(numbers, 250), max_exact_rows=100, repeated=2
+            on, partial(numbers, 250), max_leaf_rows=100, repeated=2
         ),
         "regressor of repeated rows that are few": partial(
-            on, partial(numbers, 150), max_exact_rows=200, repeated=2
+            on, partial(numbers, 150), max_leaf_rows=200, repeated=2
         ),
-        "regressor of many rows of a frame": partial(on, partial(people, 400), max_exact_rows=100),
+        "regressor of many rows of a frame": partial(on, partial(people, 400), max_leaf_rows=100),
         "regressor by conjugate gradients": partial(on, partial(numbers, 3600), priors=Anova()),
     }
 
@@ -156,12 +156,12 @@ def _classifications():
         "classifier of repeated rows": partial(on, small, 3, repeated=3),
         "classifier of independent equal rows": partial(on, _ties),
         "classifier with trees": partial(on, small, trees=True, priors=Anova()),
-        "classifier of many rows": partial(on, many, 3, max_exact_rows=200),
+        "classifier of many rows": partial(on, many, 3, max_leaf_rows=200),
         "classifier of many rows with weights": partial(
-            on, many, max_exact_rows=200, weights=_uneven_weights, class_weight="balanced"
+            on, many, max_leaf_rows=200, weights=_uneven_weights, class_weight="balanced"
         ),
         "classifier of many rows of a frame": partial(
-            on, partial(people, 400), 3, max_exact_rows=100
+            on, partial(people, 400), 3, max_leaf_rows=100
         ),
         "classifier by conjugate gradients": partial(on, partial(numbers, 3600), priors=Anova()),
     }

@@ -621,7 +621,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tabular/classifier.py tabular/fitting.py data/columns.py data/inputs.py "
+        "tabular/blending.py tabular/fitting.py data/columns.py data/inputs.py "
         "_loops/matrices.py tabular/preparation.py tabular/scales.py",
         "unit/test_blending.py unit/test_inputs.py unit/test_matrices.py "
         "unit/test_tabular_solving.py unit/test_tabular_values.py "
@@ -677,7 +677,7 @@ MUTANTS: list[Mutant] = [
         {
             "copies-many-rows": ("data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data", "data"),
             "tabular-sample-weights": ("present = np.flatnonzero(data.weights > 0)", "present = np.arange(len(data))"),
-            "copies-waves": ("weights[np.isin(keys, keys[numbers])] = 0.0", "weights[numbers] = 0.0"),
+            "copies-waves": ("    if equal is not None and not equal.are_ties:\n        kept", "    if False:\n        kept"),
             "copies-ties-observations": ("numbers=rows, observations=observations)", "numbers=rows, observations=None)"),
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
         },
@@ -814,7 +814,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tabular/classifier.py",
+        "tabular/classifier.py tabular/blending.py",
         "unit/test_tabular_decisions.py unit/test_tabular_tables.py",
         {
             "tabular-log-odds": (
@@ -825,11 +825,11 @@ MUTANTS: list[Mutant] = [
                 "np.column_stack([1 - scores, scores])",
                 "np.column_stack([scores, 1 - scores])",
             ),
-            "tabular-link-costs": ("evaluation.target.codes, evaluation.row_weights", "evaluation.target.codes, evaluation.row_counts"),
+            "tabular-link-costs": ("for own in held_out], evaluation.row_weights", "for own in held_out], evaluation.row_counts"),
         },
     ),
     *_group(
-        "tabular/effects.py tabular/fitting.py tabular/members.py "
+        "tabular/effects.py tabular/fitting.py tabular/blending.py "
         "tabular/trees.py tabular/scales.py tabular/regressor.py",
         "unit/test_tabular_members.py unit/test_tabular_answers.py",
         {
@@ -852,7 +852,7 @@ MUTANTS: list[Mutant] = [
             "tabular-member-error": ("/ (total if total > 0 else 1.0)", "/ 1.0"),
             "tabular-family-number": ("{names[:k].count(name) + 1}", "{names[:k].count(name)}"),
             "tabular-trees-held-out": (
-                "data.take(np.arange(n_rows - n_held)), seed",
+                "data.take(np.delete(np.arange(n_rows), held)), seed",
                 "data, seed",
             ),
             "tabular-trees-weights": ("codes, sample_weight=weights)", "codes)"),

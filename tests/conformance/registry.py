@@ -84,7 +84,7 @@ _IN_MEMORY = r"works on rows in memory.*Give X.compute\(\)"
 _TABULAR_ON_DASK = {
     "priors": Anova(),
     "evidence": Evidence(n_rows=100, n_iterations=4),
-    "max_exact_rows": 150,
+    "max_leaf_rows": 150,
 }
 _BOOSTING_ON_DASK = {
     "n_rounds": 3,

@@ -36,7 +36,7 @@ def _fits():
         random_state=0,
     )
     door = SpectralClassifier(
-        Anova(), Evidence(n_rows=150, n_iterations=6), max_exact_rows=150, random_state=0
+        Anova(), Evidence(n_rows=150, n_iterations=6), max_leaf_rows=150, random_state=0
     )
     return {
         "front door": lambda rows, y: door.fit(rows[:2000], y[:2000]).predict_proba(np.eye(6)),

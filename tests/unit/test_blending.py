@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bochner.tabular import classifier
-from bochner.tabular.classifier import ProbabilityLink
-from bochner.tabular.fitting import blend_weights
+from bochner.tabular import blending
+from bochner.tabular.blending import ProbabilityLink, blend_weights
 
 
 def problem(seed, n=80):
@@ -108,8 +107,8 @@ def test_the_floor_is_the_one_of_least_log_loss(noise, seed, monkeypatch):
     scores = np.eye(3)[codes] + noise * rng.normal(size=(300, 3))
     link = ProbabilityLink.of(scores, codes)
     best = doubted(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 600
-    for floor in classifier._FLOORS:
-        monkeypatch.setattr(classifier, "_FLOORS", (floor,))
+    for floor in blending._FLOORS:
+        monkeypatch.setattr(blending, "_FLOORS", (floor,))
         other = ProbabilityLink.of(scores, codes)
         assert (
             doubted(codes, other.probabilities(scores)) + other.shifts @ other.shifts / 600

@@ -40,6 +40,7 @@ from sklearn.svm import SVC, LinearSVC
 from tabular_samples import QUICK, regression, table
 
 from bochner import (
+    Anova,
     CertifiedClassifier,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
@@ -362,7 +363,7 @@ def test_several_outputs_and_missing_numbers():
 def fit_beyond_exact_rows(cls):
     rows, y = regression(260)
     target = np.digitize(y, [-0.5, 0.5]) if cls is SpectralClassifier else y
-    return cls(evidence=QUICK, max_exact_rows=200, random_state=0).fit(rows, target)
+    return cls(evidence=QUICK, max_leaf_rows=200, random_state=0).fit(rows, target)
 
 
 @pytest.mark.parametrize("dtype", long_except([np.float32, np.float64], np.float64))
@@ -374,7 +375,7 @@ def test_waves_and_float32_members_of_many_rows(cls, dtype):
     rows, _ = regression(260)
     model = fit_beyond_exact_rows(cls)
     assert {type(member).__name__ for member in model.blend_.members} == {
-        "KernelExpansion",
+        "LeafExpansion",
         "WaveMember",
     }
     outputs = run(to_onnx(model, X=rows, dtype=dtype), rows, dtype)
@@ -387,7 +388,9 @@ def test_waves_and_float32_members_of_many_rows(cls, dtype):
 
 
 def test_trees_are_refused_by_name():
-    rows, y = regression()
-    model = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(rows, y > 0)
+    rows, _ = regression(300)
+    steps = (np.floor(4 * rows[:, 0]) + np.floor(4 * rows[:, 1])) % 2
+    model = SpectralClassifier(Anova(), QUICK, trees=True, random_state=0).fit(rows, steps)
+    assert model.members_[-1].weight > 0.1
     with pytest.raises(TypeError, match="trees=False"):
         to_onnx(model)

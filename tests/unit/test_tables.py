@@ -210,7 +210,7 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
 
 def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
     monkeypatch.setattr(
-        fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=200)
+        fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_leaf_rows=200)
     )
     monkeypatch.setattr(baselines_module, "_SVM_ROWS", 100)
     rng = np.random.default_rng(0)
@@ -218,7 +218,7 @@ def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
     frame["y"] = np.sin(frame["a"]) + 0.1 * rng.normal(size=len(frame))
     facts = fit_table(frame, "y").facts_
     assert facts["n_train"] + facts["n_test"] == 400
-    assert facts["path"].startswith("many rows: 300 are more than")
+    assert facts["path"].startswith("many rows: 300 different rows are more than max_leaf_rows=200")
     assert set(facts["judged"]) >= {"Nyström + linear", "HistGradientBoosting"}
     assert facts["judged"]["bochner"]["r2"] > 0.95
 

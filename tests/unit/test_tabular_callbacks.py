@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info
 
 from bochner import SpectralClassifier, SpectralRegressor
 from bochner._loops.threads import at_most_threads, thread_count
-from bochner.tabular import fitting
-from bochner.tabular.fitting import each_family
+from bochner.tabular import fitting, regressor
+from bochner.tabular.fitting import timed_results
 
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
@@ -70,32 +70,39 @@ def test_many_rows_and_trees_are_stages_too():
     X, y = regression(400)
     watch = Watch()
     model = SpectralRegressor(
-        evidence=QUICK, max_exact_rows=150, trees=True, n_jobs=1, random_state=0
+        evidence=QUICK, max_leaf_rows=150, trees=True, n_jobs=1, random_state=0
     )
     model.set_callbacks(watch).fit(X, y)
-    among = stages("learning", "solving", "passing over all rows")
+    leaves = [f"solving: {name}, leaf {k} of 4" for name in FAMILIES for k in range(1, 5)]
     assert watch.ended == [
         "preparing: columns and target",
-        *among,
+        *stages("learning"),
+        *leaves,
+        "descending: waves",
         "growing: trees",
         "blending",
         "fit",
     ]
+    assert watch.begun == ["fit", *watch.ended[:-1]]
 
 
 @pytest.mark.parametrize(
     ("task", "members"),
     [
-        ("learning: anova", ["anova", "anova waves"]),
-        ("solving: laplace", ["anova", "laplace", "anova waves", "laplace waves"]),
-        ("passing over all rows: anova", [*FAMILIES, "anova waves"]),
+        ("learning: anova", ["anova", "waves"]),
+        ("learning: laplace", ["anova", "laplace", "waves"]),
+        ("solving: anova, leaf 1 of 4", ["anova", "waves"]),
+        ("solving: laplace, leaf 3 of 4", ["anova", "waves"]),
+        ("solving: laplace, leaf 4 of 4", ["anova", "laplace", "waves"]),
+        ("descending: waves", [*FAMILIES, "waves"]),
     ],
 )
 def test_a_callback_may_stop_with_the_families_so_far(task, members):
+    """All leaves of a family are solved, or none; the first family is always solved."""
     X, y = regression(400)
     watch = Watch(lambda name: name == task)
     model = (
-        SpectralRegressor(evidence=QUICK, max_exact_rows=150, random_state=0)
+        SpectralRegressor(evidence=QUICK, max_leaf_rows=150, random_state=0)
         .set_callbacks(watch)
         .fit(X, y)
     )
@@ -199,14 +206,14 @@ def test_fits_and_predictions_use_the_threads_they_may(n_jobs, monkeypatch):
     before, cores = blas_threads(), _core_count()
     expected = {1: 1, 2: min(2, cores), -1: cores, None: thread_count()}[n_jobs]
     seen = []
-    for name in ("each_family", "blend_weights"):
-        original = getattr(fitting, name)
+    for module, name in ((fitting, "timed_results"), (regressor, "blend_weights")):
+        original = getattr(module, name)
 
-        def watched(*arguments, _original=original):
+        def watched(*arguments, _original=original, **keywords):
             seen.append(thread_count())
-            return _original(*arguments)
+            return _original(*arguments, **keywords)
 
-        monkeypatch.setattr(fitting, name, watched)
+        monkeypatch.setattr(module, name, watched)
     X, y = regression(60)
     model = SpectralRegressor(evidence=QUICK, n_jobs=n_jobs, random_state=0).fit(X, y)
     assert set(seen) == {expected}
@@ -258,12 +265,14 @@ def test_families_are_worked_on_side_by_side_in_their_order():
         return k**2
 
     with at_most_threads(2):
-        outcomes = each_family(work, range(3), 3)
+        outcomes = timed_results(work, range(3), range(3))
     assert [one.result for one in outcomes] == [0, 1, 4]
     assert min(one.seconds for one in outcomes) >= 0
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_families_that_a_callback_stops_are_left_out(together):
-    outcomes = each_family(lambda k: k, range(1), 3, together)
+    outcomes = timed_results(lambda k: k, range(3), range(1), together)
     assert [one.result for one in outcomes] == [0]
+    enough = timed_results(lambda k: k, range(3), range(1), together, fewest=2)
+    assert [one.result for one in enough] == [0, 1]

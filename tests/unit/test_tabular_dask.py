@@ -13,12 +13,11 @@ from test_dask_travel import watched  # noqa: F401
 
 from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
 from bochner.data import repetitions
-from bochner.data.dask import rows as dask_rows
 from bochner.data.dask import tables as dask_tables
 from bochner.data.dask.tables import DaskTable
 from bochner.learners.descent import joint_descent
 from bochner.tables.read import streaming
-from bochner.tabular import fitting, waves
+from bochner.tabular import fitting, preparation, waves
 
 pd = pytest.importorskip("pandas")
 dask = pytest.importorskip("dask")
@@ -26,7 +25,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 QUICK = Evidence(n_rows=80, n_iterations=3, standardize=False)
-SETTINGS = {"priors": Anova(), "evidence": QUICK, "max_exact_rows": 100, "random_state": 0}
+SETTINGS = {"priors": Anova(), "evidence": QUICK, "max_leaf_rows": 100, "random_state": 0}
 N = 700
 X, SIGNAL = regression(N)
 NAMES = np.array(["low", "middle", "upper"])[np.digitize(SIGNAL, [-0.5, 0.5])]
@@ -167,11 +166,9 @@ def test_few_rows_of_a_cluster_are_brought_here():
 @pytest.mark.parametrize(
     "name", long_except(["values", "two classes", "three classes"], "three classes")
 )
-def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # noqa: F811
-    """With four times the rows, a few numbers for each further row and a gradient for each batch
-    come here.
-    """
-    monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
+def test_a_row_comes_to_the_client_once_with_prepared_columns(name, watched, monkeypatch):  # noqa: F811
+    """With four times the rows, each further row comes in float32, and a few numbers of it."""
+    monkeypatch.setattr(preparation, "_SAMPLE_ROWS", N)
     monkeypatch.setattr(repetitions, "_HELD_OUT", (100, 100))
     monkeypatch.setattr(joint_descent, "_START_ROWS", 200)
     monkeypatch.setattr(waves, "_WAVES", 4)
@@ -184,7 +181,7 @@ def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # 
         clone(estimator).fit(rows, targets).score(rows, targets)
         travelled.append(watched.bytes - before)
     # Rows have 40 numbers each.
-    assert travelled[1] <= 1.1 * travelled[0] + 50_000 + 20 * 8 * 3 * len(X)
+    assert travelled[1] - travelled[0] <= 3 * N * (40 * 4 + 20 * 8)
 
 
 @pytest.mark.parametrize("place", [there, pytest.param(np.asarray, marks=pytest.mark.long)])
@@ -200,13 +197,26 @@ def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
 
 
 @pytest.mark.long
-def test_prepared_rows_without_room_are_computed_again_with_a_warning(monkeypatch):
+@pytest.mark.parametrize("n_bytes", [0, 4 * 4 * 300])
+def test_prepared_rows_that_do_not_fit_into_memory_are_in_a_file(n_bytes, monkeypatch):
+    """Few partitions come to the client at once."""
     estimator, y = CASES["values"]
     expected = clone(estimator).fit(there(X), there(y))
-    monkeypatch.setattr(dask_tables, "has_room", lambda n_bytes: False)
-    with pytest.warns(UserWarning, match="computed again for every pass"):
-        model = clone(estimator).fit(there(X), there(y))
+    monkeypatch.setattr(dask_tables, "PREPARED_BYTES", n_bytes)
+    prepared = DaskTable(SpectralRegressor(), there(X), False).prepared(expected.inputs_)
+    assert isinstance(prepared.source, np.memmap)
+    np.testing.assert_allclose(prepared.source, expected.inputs_.transform(X), rtol=1e-6)
+    model = clone(estimator).fit(there(X), there(y))
     assert_says(said(model, X), said(expected, X), atol=1e-12)
+
+
+@pytest.mark.long
+def test_trees_of_rows_on_dask_are_those_of_arrays():
+    estimator, y = CASES["three classes"]
+    model = clone(estimator).set_params(trees=True, n_jobs=1).fit(there(X), there(y))
+    here = clone(model).fit(X, y)
+    assert model.members_[-1].name == "trees"
+    assert_says(said(model, X), said(here, X))
 
 
 # --- frames ---------------------------------------------------------------------------------------
@@ -301,7 +311,7 @@ def test_arrays_of_a_cluster_with_named_categories():
     "settings",
     [
         {},
-        pytest.param({"max_exact_rows": 1000}, marks=pytest.mark.long),
+        pytest.param({"max_leaf_rows": 1000}, marks=pytest.mark.long),
         pytest.param({"trees": True, "n_jobs": 1}, marks=pytest.mark.long),
     ],
 )
@@ -365,8 +375,6 @@ def test_bad_input_of_a_cluster_is_refused_in_a_sentence(kind, rows, target, mes
 
 def test_what_needs_rows_here_says_so():
     estimator, y = CASES["values"]
-    with pytest.raises(ValueError, match=r"trees=True needs all rows in memory.*Write trees=False"):
-        clone(estimator).set_params(trees=True).fit(there(X), there(y))
     model = clone(estimator).fit(there(X), there(y))
     for look in (model.effects, model.input_gradient):
         with pytest.raises(TypeError, match="of rows in memory, not on a cluster"):

@@ -9,7 +9,7 @@ from sklearn.metrics import get_scorer, roc_auc_score
 from tabular_samples import QUICK, regression, table
 
 from bochner import Anova, SpectralClassifier, open_rows
-from bochner.tabular.classifier import ProbabilityLink
+from bochner.tabular.blending import ProbabilityLink
 
 X, SIGNAL = regression(150)
 TWO = np.where(SIGNAL > 0.2, "yes", "no")

@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 from tabular_samples import QUICK, regression, table
 
 from bochner import Anova, Laplace, Matern, SpectralClassifier, SpectralRegressor
-from bochner.tabular.classifier import ProbabilityLink
+from bochner.tabular.blending import ProbabilityLink
 from bochner.tabular.scales import TargetScale
 
 pd = pytest.importorskip("pandas")

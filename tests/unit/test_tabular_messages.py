@@ -109,7 +109,7 @@ def test_one_class_and_values_are_refused_by_the_classifier():
         ({"priors": Matern(nu=0.8)}, "needs the method `_slopes`"),
         ({"evidence": 5}, "evidence must be"),
         ({"categorical_features": "all"}, "from_dtype"),
-        ({"max_exact_rows": 0}, "max_exact_rows"),
+        ({"max_leaf_rows": 0}, "max_leaf_rows"),
     ],
     ids=str,
 )

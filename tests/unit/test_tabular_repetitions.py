@@ -7,13 +7,11 @@ from sklearn.metrics import log_loss
 from tabular_samples import QUICK
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor
-from bochner.data import LocalRows
+from bochner.data.inputs import TableInputs
 from bochner.data.tables import LocalTable
 from bochner.data.targets import Values
-from bochner.data.training import TrainingData
-from bochner.tabular import fitting
-from bochner.tabular.fitting import exclude_rows
-from bochner.tabular.preparation import TableData, prepare_columns
+from bochner.tabular import fitting, preparation
+from bochner.tabular.preparation import TableData, prepare_all_rows, prepare_columns
 
 pd = pytest.importorskip("pandas")
 
@@ -76,10 +74,10 @@ def test_intervals_above_the_exact_size_are_those_of_the_plain_table(monkeypatch
     monkeypatch.setattr(fitting, "LEAVE_ONE_OUT_ROWS", 100)
     X, y = noisy(160)
     Z, _ = noisy(50, 1)
-    expected = quick(max_exact_rows=200).fit(X, y).predict_interval(Z)
+    expected = quick(max_leaf_rows=200).fit(X, y).predict_interval(Z)
     frame = pd.DataFrame({"a": np.tile(X[:, 0], 2), "b": np.tile(X[:, 1], 2)})
     for rows in (np.tile(X, (2, 1)), frame):
-        model = quick(max_exact_rows=200).fit(rows, np.tile(y, 2))
+        model = quick(max_leaf_rows=200).fit(rows, np.tile(y, 2))
         given = Z if isinstance(rows, np.ndarray) else pd.DataFrame(Z, columns=["a", "b"])
         np.testing.assert_allclose(model.predict_interval(given), expected, rtol=1e-6)
 
@@ -107,26 +105,28 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
     assert 0.85 < np.mean(found) < 0.95
 
 
-def test_rows_without_some_of_them_have_no_copies_of_these_either():
-    X = np.repeat(noisy(4)[0], 3, axis=0)
-    data = TrainingData(LocalRows(X), Values(X[:, :1]))
-    numbers = np.array([1, 9])
-    left = exclude_rows(data, numbers, and_equal=True)
-    np.testing.assert_array_equal(np.flatnonzero(left.weights), np.arange(3, 9))
-    left = exclude_rows(data, numbers, and_equal=False)
-    np.testing.assert_array_equal(np.flatnonzero(left.weights == 0), numbers)
-    assert np.all(data.row_weights == 1)
+def test_copies_among_all_prepared_rows_are_merged_and_rows_without_weight_left_out():
+    X, y = noisy(5)
+    inputs = TableInputs().fit(X)
+    order, weights = np.array([2, 0, 1, 2, 3, 0, 4]), np.array([1.0, 2, 0, 3, 4, 5, 1])
+    data = TableData(LocalTable(X[order]), Values.of(y[order]), weights)
+    prepared, note = prepare_all_rows(data, inputs)
+    np.testing.assert_array_equal(prepared.numbers, [0, 1, 4, 6])
+    np.testing.assert_allclose(prepared.row_weights, np.array([4, 7, 4, 1]) / 4)
+    np.testing.assert_array_equal(prepared.target.rows[:, 0], y[[2, 0, 3, 4]])
+    np.testing.assert_array_equal(prepared.Z, inputs.transform(X[[2, 0, 3, 4]]).astype(np.float32))
+    assert "2 of 7 rows repeat another row: copies" in note
 
 
 @pytest.mark.long
-def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
-    """Rows of a file are too many to be merged first: those equal to held-out rows are excluded."""
+def test_copies_of_held_out_rows_are_not_fitted(monkeypatch):
+    """Rows on Dask are not merged before they are prepared."""
     X, _ = noisy(600)
     noise = np.random.default_rng(0).normal(size=600)
     order = np.random.default_rng(1).permutation(1800)
     X, noise = np.tile(X, (3, 1))[order], np.tile(noise, 3)[order]
     monkeypatch.setattr(TableData, "merge_equal_rows", lambda self, most_ties: self)
-    model = quick(max_exact_rows=300).fit(X, noise)
+    model = quick(max_leaf_rows=300).fit(X, noise)
     assert min(one.held_out_error for one in model.members_) > 0.85
 
 
@@ -180,11 +180,13 @@ def test_intervals_of_many_rows_keep_their_coverage(kind, n):
     assert 0.86 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.94
 
 
-def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
+def test_the_sample_of_many_rows_has_no_rows_without_weight(monkeypatch):
+    monkeypatch.setattr(preparation, "_SAMPLE_ROWS", 100)
     X, y = noisy(400)
     weights = np.arange(400) % 2.0
     data = TableData(LocalTable(X), Values.of(y), weights)
-    prepared = prepare_columns("from_dtype", data, 100, 100, np.random.default_rng(0)).data
+    prepared = prepare_columns("from_dtype", data, True, 100, np.random.default_rng(0)).data
+    assert len(prepared) == 100
     assert np.all(weights[prepared.numbers] == 1)
 
 
@@ -192,13 +194,13 @@ def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
 @pytest.mark.parametrize(
     "model", long_except([SpectralRegressor, SpectralClassifier], SpectralRegressor)
 )
-def test_more_different_rows_than_max_exact_rows_may_be_repeated(model):
-    """Copies are merged first; the sample for exact kernels is drawn from the rows that remain."""
+def test_more_different_rows_than_max_leaf_rows_may_be_repeated(model):
+    """Copies are merged before the rows are split into leaves."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(140, 2))
     y = X[:, 0] + rng.normal(size=140)
     y = y > 0 if model is SpectralClassifier else y
-    settings = {"priors": Laplace(), "max_exact_rows": 100, "random_state": 0}
+    settings = {"priors": Laplace(), "max_leaf_rows": 100, "random_state": 0}
     plain = model(**settings).fit(X, y)
     twice = model(**settings).fit(np.tile(X, (2, 1)), np.tile(y, 2))
     assert "140 of 280 rows repeat another row: copies" in twice.path_

@@ -174,27 +174,26 @@ def test_random_sums_choose_a_ridge_for_many_outputs_and_all_are_solved(monkeypa
     )
 
 
-def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
-    """With the priors, ridges and weights of the whole fit."""
+def test_held_out_scores_of_the_members_are_those_of_refits(monkeypatch):
+    """With the priors and ridges of the whole fit."""
     X, y = regression(40)
     seen = {}
-    original = SpectralRegressor._fit_link
+    original = SpectralRegressor._blend
 
-    def watched(self, held_out, evaluation, members, rng):
+    def watched(self, members, held_out, evaluation, rng):
         seen.update(parts=evaluation, members=members, scores=held_out)
-        original(self, held_out, evaluation, members, rng)
+        return original(self, members, held_out, evaluation, rng)
 
-    monkeypatch.setattr(SpectralRegressor, "_fit_link", watched)
+    monkeypatch.setattr(SpectralRegressor, "_blend", watched)
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X, y)
     parts = seen["parts"]
     for i in (0, 11):
         rest = parts.take(np.delete(np.arange(len(parts.Z)), i))
-        expected = 0.0
-        for member, solved in zip(model.members_, seen["members"], strict=True):
+        reports = zip(model.members_, seen["members"], seen["scores"], strict=True)
+        for member, solved, scores in reports:
             dual, intercept = refit(rest, solved.learned, member.ridge, rest.row_weights)
             gram = learned_gram(solved.learned, parts.Z[[i]], rest.Z)
-            expected += member.weight * (gram @ dual + intercept)
-        np.testing.assert_allclose(seen["scores"][[i]], expected, atol=1e-6)
+            np.testing.assert_allclose(scores[[i]], gram @ dual + intercept, atol=1e-6)
 
 
 def test_copies_are_merged_into_one_row_of_their_summed_weight():
@@ -224,7 +223,7 @@ def ranks_chosen(values, y, counts=None):
     counts = np.ones(len(X)) if counts is None else counts
     generator = np.random.default_rng(0)
     data = PreparedData(inputs.transform(X), target, counts)
-    given = Preparation(inputs, data, tables.LocalTable(X), "", are_ties=False)
+    given = Preparation(inputs, data, tables.LocalTable(X), "")
     return choose_rank_encoding(given, generator).inputs.ranks
 
 
@@ -386,22 +385,21 @@ def test_targets_of_excluded_rows_change_nothing(monkeypatch):
 
 
 @pytest.mark.long
-def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
+def test_more_rows_than_a_leaf_takes_all_count(tmp_path, monkeypatch):
     X, y = regression(3000, noise=0.3)
     X_test, y_test = regression(500, seed=1, noise=0.0)
-    model = SpectralRegressor(evidence=QUICK, max_exact_rows=300, random_state=0).fit(X, y)
-    assert "waves of the same priors descend over all rows" in model.path_
-    assert "max_exact_rows=300" in model.path_
+    model = SpectralRegressor(evidence=QUICK, max_leaf_rows=300, random_state=0).fit(X, y)
+    assert "3000 different rows are more than max_leaf_rows=300" in model.path_
     few = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:300], y[:300])
     assert model.score(X_test, y_test) > few.score(X_test, y_test) + 0.01
-    assert {m.name for m in model.members_} >= {"anova", "anova waves"}
+    assert {m.name for m in model.members_} >= {"anova", "waves"}
     low, high = model.predict_interval(X[:1000], level=0.9).T
     assert 0.85 < np.mean((low < y[:1000]) & (y[:1000] < high)) < 0.95
     # the same from a memory map, with rows that are prepared in a file, and from a frame
     np.save(tmp_path / "X.npy", X)
     mapped = clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     np.testing.assert_allclose(mapped.predict(X[:50]), model.predict(X[:50]), rtol=1e-5, atol=1e-5)
-    monkeypatch.setattr(tables, "_PREPARED_BYTES", 0)
+    monkeypatch.setattr(tables, "PREPARED_BYTES", 0)
     filed = clone(model).fit(X, y)
     assert abs(filed.score(X_test, y_test) - model.score(X_test, y_test)) < 0.01  # other batches
     monkeypatch.undo()
@@ -418,7 +416,7 @@ def test_many_labeled_rows_are_classified(monkeypatch):
     X, y = regression(1500)
     labels = np.digitize(y, [-0.5, 0.5])
     model = SpectralClassifier(
-        evidence=QUICK, max_exact_rows=200, class_weight="balanced", random_state=0
+        evidence=QUICK, max_leaf_rows=200, class_weight="balanced", random_state=0
     )
     model.fit(X, labels)
     X_test, y_test = regression(500, seed=1)
@@ -449,7 +447,7 @@ def test_trees_are_a_member_where_asked_for(monkeypatch):
         X[:400], np.column_stack([steps, X[:, 0]])[:400]
     )
     assert values.score(X[400:], np.column_stack([steps, X[:, 0]])[400:]) > 0.7
-    many = SpectralRegressor(evidence=QUICK, trees=True, max_exact_rows=100, random_state=0).fit(
+    many = SpectralRegressor(evidence=QUICK, trees=True, max_leaf_rows=100, random_state=0).fit(
         X[:400], steps[:400]
     )
     assert many.members_[-1].name == "trees"

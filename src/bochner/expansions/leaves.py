@@ -15,6 +15,8 @@ from .kernels import Effects, KernelExpansion
 _SPLIT_ROWS = 20_000
 # The smaller side of a split has at least this share of the rows, if some column allows it.
 _SMALLEST_SIDE = 0.1
+# Neither side of a split has fewer rows: a leaf needs rows to fit and rows to hold out.
+_FEWEST_ROWS = 20
 # Distance, in standard deviations, over which the fall of the kernel measures a column. Over a
 # longer one, the kernels of fast columns would all have died away.
 _SHORT = 0.1
@@ -45,7 +47,8 @@ class LeafTree:
         """Split rows Z until each leaf has at most ``most_rows``; return also the rows of leaves.
 
         A node is split at the median of the column that varies most, multiplied by ``scales``. A
-        leaf has more rows only if these are equal in all columns with a scale.
+        leaf has more rows only if fewer than 20 of them differ from the others in any column with a
+        scale.
         """
         nodes: list[tuple[int, float, int, int]] = []
         leaves: list[np.ndarray] = []
@@ -107,21 +110,24 @@ class LeafTree:
         return [mask for _, mask in sorted(leaves, key=lambda leaf: leaf[0])]
 
     def _onnx_is_right(self, Z, column, threshold):
-        return Z.graph.node("Greater", Z.columns([column]).flat(), float(threshold))
+        # Rows are rounded to float32, as in ``leaves``.
+        graph, values = Z.graph, Z.columns([column]).flat()
+        rounded = graph.cast(graph.cast(values, np.float32), graph.dtype)
+        return graph.node("Greater", rounded, float(threshold))
 
 
 def _best_split(sample: np.ndarray, scales: np.ndarray) -> tuple[int, np.float32] | None:
-    """Return a column and a threshold, or None if no column varies."""
+    """Return a column and a threshold, or None if no column has enough rows on both sides."""
     spreads = scales * sample.std(axis=0, dtype=np.float64)
-    best, largest_side = None, 0.0
+    best, largest_side = None, (_FEWEST_ROWS - 0.5) / len(sample)
     for column in np.argsort(-spreads, kind="stable"):
         if not spreads[column] > 0:
             break
         threshold, share = _middle(np.sort(sample[:, column]))
         if share > largest_side:
             best, largest_side = (int(column), threshold), share
-        if share >= _SMALLEST_SIDE:
-            return int(column), threshold
+            if share >= _SMALLEST_SIDE:
+                break
     return best
 
 

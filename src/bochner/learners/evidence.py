@@ -245,6 +245,8 @@ class Evidence(BaseEstimator):
 
     def _descend(self, problem, start, bounds, n_iterations):
         """Return θ, its objective, and the number of steps."""
+        if not n_iterations:  # L-BFGS-B makes one step in any case
+            return start, problem(start)[0], 0
         options = {"maxiter": n_iterations, "maxcor": 20, "ftol": self.tol, "gtol": 0.0}
         with threads_for_rows_only() if len(problem.X) < _FEW_ROWS else nullcontext():
             result = minimize(

@@ -67,7 +67,7 @@ PARAMETERS = """
         threads as BLAS may use.
     random_state : None, int, RandomState or Generator, default None
         Determines samples, held-out rows and folds.
-    max_exact_rows : int, deprecated
+    max_exact_rows : int, default "deprecated"
         The former name of ``max_leaf_rows``."""
 
 

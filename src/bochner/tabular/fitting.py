@@ -225,7 +225,7 @@ def learn_families(
     def learn(k):
         if k == 0:
             return first.result or learn_prior(evidence, priors[0], data.take(rows[0]))
-        start = families[0].learned
+        start = learned[0].result
         is_warm = (
             start.theta is not None
             and not priors[k].weighs_columns
@@ -234,12 +234,11 @@ def learn_families(
         own = shortened(evidence, **_WARM_STEPS) if is_warm else evidence
         return learn_prior(own, priors[k], data.take(rows[k]), k, start if is_warm else None)
 
-    names, families = family_names(priors), []
-    for few in (range(1), range(1, len(priors))):
-        some = [names[k] for k in few]
-        each = tasks.each("learning", some)
-        outcomes = timed_results(learn, few, each, fewest=1 - len(families))
-        families += [Family(name, one.result, one.seconds) for name, one in zip(some, outcomes)]
+    names = family_names(priors)
+    each = tasks.each("learning", names)
+    learned = timed_results(learn, range(1), islice(each, 1))
+    learned += timed_results(learn, range(1, len(priors)), each, fewest=0)
+    families = [Family(name, one.result, one.seconds) for name, one in zip(names, learned)]
     families[0] = replace(families[0], seconds=families[0].seconds + first.seconds)
     return families
 
@@ -299,7 +298,7 @@ class Leaves:
         tree, leaves = LeafTree.grown(data.Z, scales, max_leaf_rows)
         splits, all_held = [], []
         for numbers in leaves:
-            # A larger leaf has equal rows only, of which a sample is enough.
+            # Almost all rows of a larger leaf are equal: a sample of them is enough.
             numbers = rng.permutation(numbers)[:max_leaf_rows]
             n_held = held_out_size(len(numbers), 4)
             splits.append(Split(data.take(numbers), n_held))
