@@ -136,7 +136,7 @@ def test_dates_in_another_format_are_read_and_others_refused(capsys, tmp_path):
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "t.skops"
-    options = ("--target", "y", "--no-rivals", "--out", model)
+    options = ("--target", "y", "--no-baselines", "--out", model)
     assert run(capsys, "fit", tmp_path / "t.csv", *options)[0] == 0
     expected = run(capsys, "predict", model, tmp_path / "t.csv")[1]
     frame.assign(day=times.strftime("%Y-%m-%d")).to_csv(tmp_path / "iso.csv", index=False)
