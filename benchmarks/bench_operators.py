@@ -70,9 +70,9 @@ def exact_against_features(n_train=12_000):
     kernel = Decomposable(Gaussian(gamma=1 / 800))
     features = OperatorRidge(kernel, n_components=1000, alpha=0.1, random_state=0)
     exact = OperatorKernelRidge(kernel, alpha=0.1)
-    rival = KernelRidge(kernel="rbf", gamma=1 / 800, alpha=0.1)
+    exact_ridge = KernelRidge(kernel="rbf", gamma=1 / 800, alpha=0.1)
     fast, slow, theirs = cpu_seconds(
-        [lambda model=model: model.fit(X, codes) for model in (features, exact, rival)], 1
+        [lambda model=model: model.fit(X, codes) for model in (features, exact, exact_ridge)], 1
     )
     size = f"MNIST, N = {n_train}, D = 1000"
     yield (
@@ -106,13 +106,13 @@ def normal_equations(n_rows=50_000, n_features=20, n_components=500):
         for _ in range(-(-n_rows // 1024)):
             gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=1)
 
-    def rival():
+    def sampler_and_ridge():
         Ridge().fit(
             RBFSampler(gamma=0.05, n_components=2 * n_components, random_state=0).fit_transform(X),
             y,
         )
 
-    ours, floor, theirs = cpu_seconds([lambda: ridge.fit(X, y), syrk, rival], 3)
+    ours, floor, theirs = cpu_seconds([lambda: ridge.fit(X, y), syrk, sampler_and_ridge], 3)
     size = f"n = {n_rows}, d = {n_features}, 2D = {2 * n_components}, float64"
     yield (
         f"SpectralRidge.fit over bare SYRK, {size}",

@@ -1,7 +1,7 @@
 """``bochner fit`` and ``bochner predict`` on a table of a million rows, from CSV and from Parquet:
 seconds, CPU seconds, peak memory.
 
-    python benchmarks/big_tables.py [--rows 1000000] [--folder DIR] [--no-rivals] [csv] [parquet]
+    python benchmarks/big_tables.py [--rows 1000000] [--folder DIR] [--no-baselines] [csv] [parquet]
 
 Twenty columns of a generated table: seventeen numbers, a date, a category of thirty levels, an
 amount in dollars; two classes. Each command runs in a process of its own, and its peak is the most
@@ -82,7 +82,7 @@ def main():
     options.add_argument("kinds", nargs="*", default=["csv", "parquet"])
     options.add_argument("--rows", type=int, default=1_000_000)
     options.add_argument("--folder")
-    options.add_argument("--no-rivals", action="store_true")
+    options.add_argument("--no-baselines", action="store_true")
     options = options.parse_args()
     with tempfile.TemporaryDirectory() as own:
         folder = Path(options.folder or own)
@@ -97,7 +97,7 @@ def main():
                 "target",
                 "--out",
                 model,
-                *["--no-rivals"] * options.no_rivals,
+                *["--no-baselines"] * options.no_baselines,
             ]
             for command in (fit, ["predict", model, path, "--proba", "--out", out]):
                 seconds, cpu, peak = measured(*command)

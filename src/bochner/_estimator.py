@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from ._checks import refuse_class
 from ._terminal.progress import listening, track
 from .data import Block, Rows, gathered, with_the_scheduler
-from .data.checks import check_rows
+from .data.checks import check_rows, check_weights
+from .data.targets import Target, Values
 from .data.training import TrainingData
 from .losses import predicted_codes
 
@@ -205,19 +206,28 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return self._with_target(self._read_rows(X, reset=True), y, sample_weight)
 
     def _with_target(self, rows: Rows, y: Any, sample_weight: Any) -> TrainingData:
-        """Validate y and the weights: labels with the weights of their classes, or values."""
-        owner = type(self).__name__
+        """Validate y and the weights; a classifier's are multiplied with those of its classes."""
         if is_classifier(self):
-            class_weight = getattr(self, "class_weight", None)
+            class_weight, owner = getattr(self, "class_weight", None), type(self).__name__
             return TrainingData.of_labels(rows, y, sample_weight, class_weight, owner=owner)
-        return TrainingData.of_values(rows, y, sample_weight, owner=owner)
+        target = self._check_target(y, len(rows))
+        return TrainingData(rows, target, check_weights(sample_weight, len(rows)))
+
+    def _check_target(self, y: Any, n_rows: int) -> Target | None:
+        """Validate y of an estimator that is not a classifier; None if y is not needed."""
+        return Values.of(y, n_rows, owner=type(self).__name__)
 
     def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
         """Validate the rows of a first fit (``reset``), or those given to a fitted model."""
-        if not reset:
+        if reset:
+            self._check_kind(X)
+        else:
             check_is_fitted(self)
         size = self._row_block_size()
         return check_rows(self, X, reset=reset, block_size=size, tensors=self._accepts_tensors)
+
+    def _check_kind(self, X: Any) -> None:
+        """Raise an error for training rows of a kind that a learner does not accept."""
 
     def _row_block_size(self) -> int | str:
         """Return the number of rows that are processed at once, or "auto"."""

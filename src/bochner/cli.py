@@ -205,6 +205,8 @@ def _info(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     started = time.perf_counter()
+    if options.no_rivals:
+        _say("Write --no-baselines: from bochner 0.4 on, --no-rivals is not accepted.")
     out = Path(options.out or _model_name(options.table))
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
@@ -223,7 +225,7 @@ def _fit(options: argparse.Namespace) -> int:
             split=options.split,
             refit=options.refit,
             positive=options.positive,
-            compare=not options.no_rivals,
+            compare=not (options.no_baselines or options.no_rivals),
         )
         model.facts_ |= {"command": options.command, "cost": as_json(cost_since(started))}
         save(model, out)

@@ -12,7 +12,7 @@ from bochner.datasets import load
 from bochner.learners import PacBayes
 from bochner.priors import Gaussian
 
-from .rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
+from .baselines import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
 from .runner.results import Case
 
 SMALL = [

@@ -179,16 +179,16 @@ def verdict(results: Results) -> tuple[str, str]:
         missed[kind] = []
         for data, fixed, learned in pairs:
             rounds = 1000 if data == "windmill" else 100
-            rival, ours = (
+            theirs, ours = (
                 mean.get(data, {}).get(method) for method in (fixed, f"{learned} {rounds}")
             )
-            if rival is None or ours is None or results[0][0]["n_train"] < 2000:
+            if theirs is None or ours is None or results[0][0]["n_train"] < 2000:
                 return (
                     "cannot tell",
                     f"{data} was not run on 2000 rows with {fixed} and {learned} {rounds}",
                 )
-            if ours < 98.8 or 100 - ours > (100 - rival) / 2:
-                missed[kind].append(f"{data} {kind}: {ours:.1f} % learned, {rival:.1f} % fixed")
+            if ours < 98.8 or 100 - ours > (100 - theirs) / 2:
+                missed[kind].append(f"{data} {kind}: {ours:.1f} % learned, {theirs:.1f} % fixed")
     atoms = max(
         result["n_atoms"] for _, result in chosen(results, data="sphere", method="harmonic 100")
     )

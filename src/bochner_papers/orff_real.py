@@ -157,8 +157,8 @@ def verdict(results: Results) -> tuple[str, str]:
         return "cannot tell", "needs at least three data sets"
     gains, level = [], True
     for row in judged_rows:
-        rivals = ("independent", "KernelRidge", "ExtraTrees")
-        coupled = max(r2 for method, r2 in row.items() if method not in rivals)
+        baselines = ("independent", "KernelRidge", "ExtraTrees")
+        coupled = max(r2 for method, r2 in row.items() if method not in baselines)
         gains.append(coupled - row["independent"])
         level &= coupled > row.get("KernelRidge", -np.inf) - 0.01
     most = sum(gain > 0.002 for gain in gains) > len(gains) / 2

@@ -76,7 +76,7 @@ def asked(model: Path, table: Path, target: str, out: Path) -> Ran:
     )
 
 
-def without_heavy_rivals():
+def without_heavy_baselines():
     """LightGBM and CatBoost would take most of the time, and see no byte of a file."""
     return mock.patch("bochner.tables.evaluate.baselines.installed", return_value=())
 
@@ -222,7 +222,7 @@ def _verdict(ran: Ran) -> Outcome:
 
 def table_reports(folder: Path, n_times: int, seed: int = 0):
     """What ``n_times`` mutated tables came to."""
-    with without_heavy_rivals():
+    with without_heavy_baselines():
         arena = Arena(folder)
         for target, mutant in mutants(n_times, seed):
             kind, _, name = mutant.name.partition(": ")

@@ -15,7 +15,7 @@ pytest.importorskip("pandas")
 
 from bochner.cli import main
 from bochner_papers.runner.store import ResultFile, finished_records
-from tests.hostile.commands import run, without_heavy_rivals
+from tests.hostile.commands import run, without_heavy_baselines
 from tests.hostile.tables import as_text, clean_table
 
 OLD = b"what stood here before"
@@ -41,7 +41,7 @@ def files_at_most(n_bytes):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("full")
     (folder / "table.csv").write_bytes(as_text(clean_table("price", n_rows=120)))
-    with without_heavy_rivals():
+    with without_heavy_baselines():
         ran = run(
             "fit",
             str(folder / "table.csv"),
@@ -69,7 +69,7 @@ def test_nothing_is_half_written(folder, monkeypatch, out, arguments, room):
     monkeypatch.chdir(folder)
     (folder / out).write_bytes(OLD)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with without_heavy_rivals(), files_at_most(room):
+    with without_heavy_baselines(), files_at_most(room):
         ran = run(*arguments, "--out", out)
     assert ran.code == 2
     said = ran.out if "--json" in arguments else ran.error

@@ -19,7 +19,7 @@ from bochner.tables.columns.written_dates import date_formats
 from bochner.tables.columns.written_numbers import number_of
 from bochner.tables.evaluate.findings import column_effects
 from tests.hostile.attacks import Report, failures
-from tests.hostile.commands import Arena, run, table_reports, without_heavy_rivals
+from tests.hostile.commands import Arena, run, table_reports, without_heavy_baselines
 from tests.hostile.inputs import SAME
 from tests.hostile.tables import FOREIGN, Mutant, as_text, clean_table, mutants
 from tests.hostile.verdicts import CLEAR, RIGHT, WRONG
@@ -59,14 +59,14 @@ def test_mutants_are_the_same_for_the_same_seed_and_of_different_kinds():
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory):
-    with without_heavy_rivals():
+    with without_heavy_baselines():
         yield Arena(tmp_path_factory.mktemp("arena"))
 
 
 @pytest.fixture(scope="module")
 def prices(tmp_path_factory):
     """Return an arena with one of the two models."""
-    with without_heavy_rivals():
+    with without_heavy_baselines():
         yield Arena(tmp_path_factory.mktemp("prices"), ["price"])
 
 

@@ -10,7 +10,7 @@ from selection import long_except
 
 from bochner.datasets import data_folder, load
 from bochner_papers import fourier_boosting_regression, gbrff_figure5, gbrff_table2
-from bochner_papers.rivals import (
+from bochner_papers.baselines import (
     BoostedKernelRegression,
     GreedyFourierFeatures,
     RandomLandmarks,
@@ -113,14 +113,14 @@ def test_random_landmarks_are_the_pairwise_definition():
 
 
 @pytest.mark.parametrize(
-    "rival", [BoostedKernelRegression(3), GreedyFourierFeatures(5, random_state=0)], ids=repr
+    "baseline", [BoostedKernelRegression(3), GreedyFourierFeatures(5, random_state=0)], ids=repr
 )
-def test_rivals_learn_the_moons(rival):
+def test_baselines_learn_the_moons(baseline):
     from sklearn.datasets import make_moons
 
     X, y = make_moons(120, noise=0.1, random_state=0)
     y = 2 * y - 1
-    assert np.mean(rival.fit(X, y).predict(X) == y) > 0.9
+    assert np.mean(baseline.fit(X, y).predict(X) == y) > 0.9
 
 
 @pytest.mark.skipif(data_folder() is None, reason="needs BOCHNER_DATA")

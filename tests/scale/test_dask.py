@@ -145,13 +145,13 @@ def _slow_sum(block):
 @pytest.mark.long
 def test_a_worker_killed_half_way_loses_nothing(client):
     """The cluster starts another worker, so the other tests can use it as before."""
-    victims = list(client.run(os.getpid).values())
-    if os.getpid() in victims:
+    process_ids = list(client.run(os.getpid).values())
+    if os.getpid() in process_ids:
         pytest.skip("needs workers that are processes")
-    threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
+    threading.Timer(0.5, os.kill, (process_ids[0], signal.SIGKILL)).start()
     total = as_rows(da.from_array(X, chunks=(300, 6))).sum(_slow_sum)
     np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
-    assert victims[0] not in client.run(os.getpid).values()
+    assert process_ids[0] not in client.run(os.getpid).values()
 
 
 def test_lengths_that_nobody_knows_are_found_out():

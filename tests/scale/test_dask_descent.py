@@ -71,13 +71,13 @@ def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
     ):
         on_cluster = da.from_array(rows, chunks=(1100, 6))
         np.testing.assert_allclose(fit(on_cluster, y), expected, rtol=0, atol=atol)
-        victim = next(iter(client.run(os.getpid).values()))
+        process_id = next(iter(client.run(os.getpid).values()))
         orders = counted_orders(monkeypatch)
         fit(on_cluster, y)
         assert len(orders) > 4
-        counted_orders(monkeypatch, len(orders) // 2, lambda: os.kill(victim, signal.SIGKILL))
+        counted_orders(monkeypatch, len(orders) // 2, lambda: os.kill(process_id, signal.SIGKILL))
         np.testing.assert_allclose(fit(on_cluster, y), expected, rtol=0, atol=atol)
-        assert victim not in client.run(os.getpid).values()
+        assert process_id not in client.run(os.getpid).values()
 
 
 def counted_orders(monkeypatch, which=None, act=None):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from bochner import Evidence
-from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tables.evaluate import baselines
 from bochner.tabular.base import SpectralModel
 
 QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)
@@ -17,6 +17,6 @@ def quick_models(installed=()):
     ``installed``.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rivals_module, "installed", lambda: list(installed))
+        patch.setattr(baselines, "installed", lambda: list(installed))
         patch.setattr(SpectralModel, "_evidence", lambda *_: QUICK)
         yield

@@ -298,9 +298,9 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
 ):
     pytest.importorskip("skops")
     pytest.importorskip("pandas")
-    from bochner.tables.evaluate import baselines as rivals
+    from bochner.tables.evaluate import baselines
 
-    monkeypatch.setattr(rivals, "installed", list)
+    monkeypatch.setattr(baselines, "installed", list)
     monkeypatch.chdir(tmp_path)
     lines = [
         f"{k % 17},{k % 23},p{k % 12},{'yes' if (k % 17) + (k % 5) > 16 else 'no'}\n"
@@ -331,6 +331,28 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
         code, _, err = run(capsys, "fit", "t.csv", "--target", "found", *wrong)
         assert code == 2
         assert message in err
+
+
+def test_the_option_no_rivals_is_the_old_name_of_no_baselines(capsys, tmp_path, monkeypatch):
+    compared = []
+
+    def fit_table(*arguments, compare, **keywords):
+        compared.append(compare)
+        raise ValueError("stop")
+
+    monkeypatch.setattr("bochner.cli.fit_table", fit_table)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
+    warning = "Write --no-baselines: from bochner 0.4 on, --no-rivals is not accepted.\n"
+    for options, before in (([], ""), (["--no-baselines"], ""), (["--no-rivals"], warning)):
+        cli.main(["fit", "t.csv", "--target", "y", *options])
+        assert capsys.readouterr().err == f"{before}bochner: stop\n"
+    assert compared == [True, False, False]
+    with pytest.raises(SystemExit):
+        cli.main(["fit", "--help"])
+    shown = capsys.readouterr().out
+    assert "--no-baselines" in shown
+    assert "--no-rivals" not in shown
 
 
 def test_the_command_knows_every_metric():

@@ -9,7 +9,7 @@ from bochner_papers.runner.catalog import discover
 from bochner_papers.runner.fingerprint import run_fingerprint, token_lines
 
 PROTOCOL = """
-from .rivals import Rival as Other
+from .baselines import Baseline as Other
 LIMIT = 3
 def split(n):
     return n + LIMIT
@@ -18,8 +18,8 @@ def judged(n):
 class Tuned(Other):
     pass
 """
-RIVALS = """
-class Rival:
+BASELINES = """
+class Baseline:
     strength = 1
 class Unused:
     strength = 1
@@ -46,8 +46,8 @@ def fingerprint(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    def of(protocol=PROTOCOL, rivals=RIVALS, experiment=SHARING, version="1"):
-        for name, text in (("protocol", protocol), ("rivals", rivals), ("one", experiment)):
+    def of(protocol=PROTOCOL, baselines=BASELINES, experiment=SHARING, version="1"):
+        for name, text in (("protocol", protocol), ("baselines", baselines), ("one", experiment)):
             (folder / f"{name}.py").write_text(text)
         return run_fingerprint(f"{package}.one", version)
 
@@ -61,7 +61,12 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
         ("protocol", PROTOCOL, "n > 0", "n > 1"),
         ("protocol", PROTOCOL, "return n + LIMIT", "return n + LIMIT  # a comment"),
         ("protocol", PROTOCOL, "return n + LIMIT", "return n   +  LIMIT\n\n"),
-        ("rivals", RIVALS, "class Unused:\n    strength = 1", "class Unused:\n    strength = 2"),
+        (
+            "baselines",
+            BASELINES,
+            "class Unused:\n    strength = 1",
+            "class Unused:\n    strength = 2",
+        ),
         ("experiment", SHARING, "Words.", "Others."),
         ("experiment", SHARING, '"Why."', '"Because."'),
         ("experiment", SHARING, '{"n": 1}', '{"n": 2}'),
@@ -84,7 +89,12 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
             "class Tuned(Other):\n    pass",
             "class Tuned(Other):\n    depth = 2",
         ),
-        ("rivals", RIVALS, "class Rival:\n    strength = 1", "class Rival:\n    strength = 2"),
+        (
+            "baselines",
+            BASELINES,
+            "class Baseline:\n    strength = 1",
+            "class Baseline:\n    strength = 2",
+        ),
         ("experiment", SHARING, "Tuned.strength", "Tuned.strength + 1"),
     )
     for part, text, old, new in told:

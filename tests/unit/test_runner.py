@@ -110,17 +110,17 @@ def test_workers_draw_no_bars_of_their_own(lab):
 
 
 @pytest.mark.usefixtures("workers_in_process")
-def test_missing_data_and_missing_rivals_are_skipped_in_words(lab, monkeypatch):
+def test_missing_data_and_missing_baselines_are_skipped_in_words(lab, monkeypatch):
     monkeypatch.setenv("BOCHNER_DATA", str(lab.out))
     monkeypatch.setenv("BOCHNER_CACHE", str(lab.out))
-    load = "from bochner.datasets import load\n    if case['method'] == 'a': load('occupancy' if case['seed'] else 'sonar')\n    import no_such_rival\n    return {"
+    load = "from bochner.datasets import load\n    if case['method'] == 'a': load('occupancy' if case['seed'] else 'sonar')\n    import no_such_library\n    return {"
     lab("one", **{"return {": load})
     (summary,) = run_all(lab, "one")
     assert summary["failed"] == []
     assert summary["verdict"] == "cannot tell"
     reasons = {entry["reason"] for entry in summary["skipped"]}
     assert any("occupancy.npz" in reason for reason in reasons)
-    assert any("no_such_rival" in reason for reason in reasons)
+    assert any("no_such_library" in reason for reason in reasons)
     assert any("BOCHNER_OFFLINE" in reason for reason in reasons), (
         "workers stay off the network unless asked"
     )

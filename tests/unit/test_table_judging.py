@@ -207,7 +207,7 @@ def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
 
 
 @pytest.mark.long
-def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
+def test_the_class_to_be_found_may_be_named_and_baselines_left_out(rare):
     model = fit_table(
         rare, "found", roles={"patient": "drop"}, threshold="balanced", positive="no", compare=False
     )
@@ -226,7 +226,7 @@ def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
         fit_table(rare, "a", positive="yes")
 
 
-def test_a_rival_that_needs_much_memory_is_fitted_on_a_stated_sample(monkeypatch):
+def test_a_baseline_that_needs_much_memory_is_fitted_on_a_stated_sample(monkeypatch):
     monkeypatch.setattr(baselines_module, "_SVM_ROWS", 50)
     monkeypatch.setattr(baselines_module, "_NYSTROEM_ROWS", 80)
     rng = np.random.default_rng(0)
@@ -352,7 +352,7 @@ def test_a_refit_is_the_front_door_on_all_rows(rare):
     np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-6)
 
 
-def test_catboost_is_a_rival_up_to_a_stated_size(monkeypatch):
+def test_catboost_is_a_baseline_up_to_a_stated_size(monkeypatch):
     monkeypatch.setattr(baselines_module, "installed", lambda: ["CatBoost"])
     monkeypatch.setattr(baselines_module, "_CATBOOST_WORK", 50)
     X, y = pandas.DataFrame({"column 0": np.arange(60.0)}), np.arange(60) % 2

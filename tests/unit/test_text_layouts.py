@@ -409,7 +409,7 @@ def test_the_command_reports_and_repeats_what_it_did(tmp_path, capsys, monkeypat
     x = rng.normal(size=(60, 2)).round(3)
     lines = [f"{a};{b};{2 * a:.3f}".replace(".", ",") for a, b in x]
     (tmp_path / "t.csv").write_text("\n".join(["A report", *lines, ";;99"]) + "\n")
-    options = ["--no-rivals", "--out", "m.skops"]
+    options = ["--no-baselines", "--out", "m.skops"]
     assert main(["fit", "t.csv", "--target", " column_3 ", *options]) == 0
     out = capsys.readouterr().out
     for note in (

@@ -100,7 +100,8 @@ def _add_fit(command: _Add) -> None:
     about = "positive class (two classes; default: the rarer one)"
     add("--positive", metavar="LABEL", help=about)
     about = "compare with a constant only, which is faster"
-    flag("--no-rivals", help=about)
+    flag("--no-baselines", help=about)
+    flag("--no-rivals", help=argparse.SUPPRESS)  # the name before 0.3
     about = "model file (default: name of the table with .skops, in the current folder)"
     add("--out", metavar="MODEL", help=about)
     about = "seed of the held-out rows and of the model (default: 0)"

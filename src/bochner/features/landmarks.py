@@ -154,7 +154,7 @@ class LandmarkFeatures(FeatureMap):
 
         They are written to ``out`` if it is given.
         """
-        rows = self._rows(X)
+        rows = self._read_rows(X)
         if self.similarity != "exact":
             return self.expansion_.evaluate(rows, out)
         block = Block(
@@ -176,7 +176,7 @@ class LandmarkFeatures(FeatureMap):
             weights[variant, :, :n_components] = self.relearned(
                 learner, n_components
             ).report_.weights
-        psi = similarities(*self._waves(), weights).evaluate(self._rows(X))
+        psi = similarities(*self._waves(), weights).evaluate(self._read_rows(X))
         return np.split(psi, len(variants), axis=1)
 
     def relearned(

@@ -16,7 +16,7 @@ from .._checks import as_generator, check_auto_count, check_choice, check_count
 from .._estimator import Estimator, restore_on_failure
 from ..bounds import Bound
 from ..data import Rows
-from ..data.checks import check_rows, check_weights
+from ..data.checks import check_weights
 from ..data.targets import as_target
 from ..data.training import TrainingData
 from ..learners import AlignmentLearner, check_learner
@@ -54,18 +54,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     block_size: int | str = "auto"
     random_state: Any = None
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Validate X, for ``fit`` with ``reset`` and else for ``transform``."""
-        if not reset:
-            check_is_fitted(self)
-        elif self.learner is not None:
-            self.learner.check_kind(X)
-        return check_rows(self, X, reset=reset, block_size=self.block_size, tensors=True)
+    _accepts_tensors = True
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-        rows = self._rows(X, reset=True)
-        target = as_target(y, len(rows), kind=self.target) if self._needs_target(y) else None
-        return TrainingData(rows, target, check_weights(sample_weight, len(rows)))
+    def _check_kind(self, X):
+        if self.learner is not None:
+            self.learner.check_kind(X)
+
+    def _row_block_size(self):
+        return self.block_size
+
+    def _check_target(self, y, n_rows):
+        return as_target(y, n_rows, kind=self.target) if self._needs_target(y) else None
 
     def _needs_target(self, y: Any) -> bool:
         """Return True if y is read."""
@@ -200,7 +199,7 @@ class SpectralFeatures(FeatureMap):
         first = not hasattr(self, "measure_")
         if first:
             self._check_parameters()
-        rows = self._rows(X, reset=first)
+        rows = self._read_rows(X, reset=first)
         weights = check_weights(sample_weight, len(rows))
         if first:
             self.measure_, _ = self._start(TrainingData(rows, weights=weights))
@@ -265,7 +264,7 @@ class SpectralFeatures(FeatureMap):
 
         They are written to ``out``, e.g. a memory map, if it is given.
         """
-        rows = self._rows(X)
+        rows = self._read_rows(X)
         return self.measure_.features(rows, out=out)
 
     def alignment_bound(

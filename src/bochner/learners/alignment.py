@@ -163,7 +163,7 @@ def alignment_sums(
 
     A row of weight 2 counts as two equal rows.
     """
-    n_samples = len(target) if weights is None else float(weights.sum())
+    n_samples = len(rows) if weights is None else float(weights.sum())
     if isinstance(target, Labels):
         sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
         return LabelSums(sums, n_samples, target.classes)

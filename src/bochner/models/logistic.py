@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_count, check_flag, check_positive, check_transformer
 from .._estimator import Classifier, Estimator
-from .._loops.arrays import as_dense
 from ..data import Block
 from ..data.training import TrainingData
 from ..expansions.waves import Expansion, ExpansionModel
@@ -141,7 +140,7 @@ class SpectralLogistic(Classifier, Estimator):
             return self.expansion_.block()
         linear = self.coef_.T, self.intercept_
         row_bytes = 16 * len(linear[0])
-        return Block(_linear_block, self._source.transform, *linear, row_bytes=row_bytes)
+        return Block(_linear_block, feature_block(self._source), *linear, row_bytes=row_bytes)
 
     @property
     def _probabilities(self):
@@ -186,4 +185,4 @@ class SpectralLogistic(Classifier, Estimator):
 
 
 def _linear_block(features, coefficients, intercept, X):
-    return as_dense(features(X)) @ coefficients + intercept
+    return features(X) @ coefficients + intercept

@@ -81,10 +81,11 @@ class OperatorKernel(NestedDefaults, ABC):
     def lift(self, scalar: FourierMeasure) -> OperatorMeasure:
         """Return the operator-valued measure on the frequencies and weights of ``scalar``."""
         self.checked_prior()
-        self.n_outputs(scalar.n_features)  # rejects dimensions that do not fit
-        factors = self.factors(np.asarray(scalar.frequencies, dtype=np.float64))
+        frequencies = np.asarray(scalar.frequencies, dtype=np.float64)
+        self.n_outputs(frequencies.shape[1])  # rejects dimensions that do not fit
+        factors = self.factors(frequencies)
         if not self.decomposable:  # solvers treat a shared factor as decomposable
-            factors = np.broadcast_to(factors, (len(scalar), *factors.shape[1:]))
+            factors = np.broadcast_to(factors, (len(frequencies), *factors.shape[1:]))
         return OperatorMeasure(scalar, factors)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:

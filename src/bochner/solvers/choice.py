@@ -139,7 +139,7 @@ def tiles_seem_enough(
     if not (n_columns and enough and rows.dtype == np.float32 and rows.has_cheap_access):
         return False
     some = as_dense(rows.sample(n_some))
-    if as_dense(features(some[:1])).dtype != np.float32:
+    if features(some[:1]).dtype != np.float32:
         return False
     weight = float(data.row_weights.sum())
     sums = RidgeStatistics.of(

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._loops.arrays import as_dense
 from .._loops.blocks import tiles
 from .._loops.threads import threads_for_matrices
 from .._terminal.progress import track
@@ -225,7 +224,7 @@ def tiles_of_rows(
 
 def with_constant(features: Callable, X: Any) -> np.ndarray:
     """Return the features of a block of rows in float64, and a column of ones."""
-    columns = as_dense(features(X))
+    columns = features(X)
     design = np.ones((columns.shape[0], columns.shape[1] + 1))
     design[:, :-1] = columns
     return design
@@ -233,7 +232,7 @@ def with_constant(features: Callable, X: Any) -> np.ndarray:
 
 def without_constant(features: Callable, X: Any) -> np.ndarray:
     """Return the features of a block of rows in float64."""
-    return np.asarray(as_dense(features(X)), dtype=np.float64)
+    return np.asarray(features(X), dtype=np.float64)
 
 
 def cholesky_factor(curvature, penalties):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._checks import Seed
@@ -132,7 +133,7 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
     gram = product = None
     cross, feature_sum = 0.0, 0.0
     for rows in tiles(X.shape[0], TILE_ROWS):
-        given = as_dense(features(X[rows]))
+        given = features(X[rows])
         # Vectors are summed in float64 even for float32 features: this takes little time.
         tile = np.asarray(given, dtype=np.float64, order="C")
         feature_sum = feature_sum + weights[rows] @ tile
@@ -332,8 +333,16 @@ def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outp
 
 
 def feature_block(source: Any) -> Callable:
-    """Return the features of a FourierMeasure or a transformer as a function of rows."""
-    return source.block() if isinstance(source, FourierMeasure) else source.transform
+    """Return the function from a block of rows to its features, as a dense array."""
+    if isinstance(source, FourierMeasure):
+        return source.block()
+    return Block(_transformed_block, source)
+
+
+def _transformed_block(transformer, X):
+    features = transformer.transform(X)
+    is_numpy = isinstance(X, np.ndarray) or sp.issparse(X)  # else of another library, on its device
+    return as_dense(features) if is_numpy else features
 
 
 def feature_count(source: Any, rows: Rows) -> int:
@@ -365,7 +374,7 @@ class CenteredRows:
         return cls(source, np.zeros_like(features), np.zeros_like(targets), 0.0)
 
     def __call__(self, X: Any) -> np.ndarray:
-        features = as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False)
+        features = feature_block(self.source)(X).astype(np.float64, copy=False)
         return features - self.feature_mean
 
     def targets(self, Y: Any) -> np.ndarray:

@@ -102,7 +102,8 @@ class OperatorRidgeClassifier(Classifier, Estimator):
         labels, ridge = data.target, self._unfitted_ridge()
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = data.rows.n_features
-        corners = replace(data.with_copies(), target=Values(labels.corners()))
+        data = data.with_copies()
+        corners = replace(data, target=Values(labels.corners()))
         ridge._fit_features_and_ridge(corners, labels)
         self.ridge_ = ridge
         self.temperature_ = self._temperature(data)
@@ -173,7 +174,7 @@ class OperatorRidgeClassifier(Classifier, Estimator):
         A row is left out with its copies; leverages are approximated by their mean.
         """
         scores = as_rows(self.expansion_.evaluate(data.rows), persist=True)
-        leverage = self.ridge_.mean_leverage() * self.ridge_._mean_left_out
+        leverage = self.ridge_.mean_leverage() * data.mean_left_out_weight()
         settings = self.code_.T @ self.code_, max(1 - leverage, _SMALLEST_REMAINDER)
         codes = data.target.codes
         signals = [codes] if data.weights is None else [codes, data.weights]

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._checks import as_generator
 from ..._estimator import Estimator, restore_on_failure, score_in_memory
-from ..._loops.arrays import as_dense
 from ...data import Block
 from ...data.targets import Target
 from ...data.training import TrainingData
@@ -99,7 +98,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     _kernel: OperatorKernel
     _source: Any  # of the features: a FourierMeasure, or a fitted transformer
     _one_dimensional: bool
-    _mean_left_out: float
     _bounded = False  # True if matrices of all unknowns are only formed up to a limit
 
     @abstractmethod
@@ -116,11 +114,9 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def _read_rows(self, X, *, reset=False):
-        learner = getattr(self.features, "learner", None)
-        if reset and isinstance(self.features, FeatureMap) and learner is not None:
-            learner.check_kind(X)  # before rows of another library are copied
-        return super()._read_rows(X, reset=reset)
+    def _check_kind(self, X):
+        if isinstance(self.features, FeatureMap):
+            self.features._check_kind(X)
 
     def _fit(self, data: TrainingData) -> None:
         self._forget("_statistics", "features_")
@@ -132,7 +128,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         self._start(data, learning_target)
         n_columns = feature_count(self._source, data.rows)
         self._one_dimensional = data.target.one_dimensional
-        self._mean_left_out = data.mean_left_out_weight()
         rows = None
         if self._kernel.decomposable and rows_are_few(self.solver, len(data), n_columns):
             rows = data.rows.take_local(np.arange(len(data)))
@@ -395,7 +390,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
             return self.expansion_.evaluate(rows)
         linear = self._solution.coefficients, self._solution.intercept
         row_bytes = 16 * len(linear[0])
-        block = Block(_linear_block, self._source.transform, *linear, row_bytes=row_bytes)
+        block = Block(_linear_block, feature_block(self._source), *linear, row_bytes=row_bytes)
         return rows.map(block, linear[0].shape[1])
 
     def jacobian(self, X: Any) -> Any:
@@ -431,7 +426,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
 
 def _linear_block(features, coefficients, intercept, X, out):
-    out[...] = as_dense(features(X)) @ coefficients.astype(out.dtype, copy=False) + intercept
+    out[...] = features(X) @ coefficients.astype(out.dtype, copy=False) + intercept
 
 
 def _spectrum_of_rows(centered, rows, data):

@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..._checks import as_generator, check_count
+from ..._checks import as_generator
 from ...data.targets import Target
 from ...data.training import TrainingData
 from ...features.spectral import SpectralFeatures
@@ -26,9 +26,8 @@ def operator_defaults(model: Any) -> dict[str, Any]:
 
 def check_operator_parameters(model: Any) -> None:
     """Check the parameters of ``operator_source``."""
-    check_count(model.n_components, "n_components")
     model._component("kernel", OperatorKernel)
-    model._component("features", SpectralFeatures)
+    model._component("features", SpectralFeatures)._check_parameters()
 
 
 def operator_source(

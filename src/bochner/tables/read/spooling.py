@@ -31,7 +31,9 @@ def frame_of(columns: Iterable[tuple[str, Any]], index: Any, n_columns: int) -> 
         kept[name] = _stored(column) if large else column
         if large:
             release_scratches()
-    return pandas.DataFrame(kept, copy=False).set_axis(index, axis=0)
+    frame = pandas.DataFrame(kept, copy=False)
+    frame.index = index  # set_axis of pandas 2 copies all columns into memory
+    return frame
 
 
 def rows_of(frame: Any, numbers: np.ndarray) -> Any:
