@@ -72,7 +72,10 @@ def solve_descending(
     counted = kept.astype(np.float64) if weights is None else weights
     measure = learned.prior.sample(_WAVES, data.rows.n_features, rng)
     start = ridge_start(measure, data.rows, loss, targets, rng, counted)
-    moving = np.abs(measure.frequencies[measure.frequencies != 0])
+    # Codes have no order: neither frequencies along them nor slopes would descend.
+    descends = ~np.isin(np.arange(data.rows.n_features), learned.prior.categories)
+    moving = np.abs(measure.frequencies[:, descends])
+    moving = moving[moving > 0]
     # Large batches make fewer steps with less noise: these may be longer.
     longer = np.sqrt(enough_rows(_BATCH, int(kept.sum())) / _BATCH)
     pace = longer * _FREQUENCY_RATE * (np.median(moving) if len(moving) else 1.0)
@@ -86,7 +89,8 @@ def solve_descending(
 
     # Both penalties at once, so that rows are read once.
     tried = [WaveParameters.of(start) for _ in _PENALTIES]
-    rates = tried[0].like(pace, *3 * [longer * _AMPLITUDE_RATE])
+    rate = longer * _AMPLITUDE_RATE
+    rates = tried[0].like(pace * descends, rate, rate * descends[:, None], rate)
     plain = Descent(loss, n_epochs, _BATCH, rates, second_decay=0.999, with_losses=False)
     reached = run_together(
         [replace(plain, penalties=rates.like(amplitudes=penalty)) for penalty in _PENALTIES],
