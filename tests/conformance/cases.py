@@ -44,6 +44,7 @@ from bochner.losses import (
     Quantile,
     Squared,
 )
+from bochner.priors import WithCategories
 
 
 def mixture(n_features):
@@ -78,6 +79,12 @@ PRIORS = {
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "Sinc ARD": lambda d: Sinc(bandwidth=np.linspace(0.5, 1.5, d)),
     "SpectralMixture": mixture,
+    "Laplace with a category": lambda d: WithCategories(Laplace(gamma=0.4), [d - 1]),
+    "Gaussian with a category": lambda d: WithCategories(Gaussian(gamma=0.3), [0]),
+    "Anova with categories": lambda d: WithCategories(
+        Anova(nu=2.5, length_scale=np.linspace(0.6, 2.0, d), weight=np.linspace(0.2, 5.0, d)),
+        sorted({0, d - 1}),
+    ),
 }
 
 _RNG = np.random.default_rng(0)

@@ -289,6 +289,34 @@ def matern_slope_rows(squares, order, first, last, pull):
         own[i] = zero
 
 
+@compiled
+def category_rows(codes, other_codes, shares, first, last, symmetric, out):
+    """Multiply out[i, k] by Π_j (1 if c_ij = c_kj, else shares_j) for first <= i < last.
+
+    A ``symmetric`` matrix is filled up to the diagonal.
+    """
+    one = out.dtype.type(1)
+    for i in range(first, last):
+        row, span = out[i], range(np.uint64(0), np.uint64(i + 1 if symmetric else out.shape[1]))
+        for j in range(codes.shape[0]):
+            code, share, others = codes[j, i], shares[j], other_codes[j]
+            for k in span:
+                row[k] *= one if others[k] == code else share
+
+
+@compiled(sums=True)
+def category_sums(codes, pull, first, last, sums):
+    """Add Σ_{k < i} pull_ik [c_ij ≠ c_kj] for first <= i < last to the sums."""
+    zero = pull.dtype.type(0)
+    for i in range(first, last):
+        row, span = pull[i], range(np.uint64(0), np.uint64(i))
+        for j in range(codes.shape[0]):
+            code, others, total = codes[j, i], codes[j], zero
+            for k in span:
+                total += zero if others[k] == code else row[k]
+            sums[j] += total
+
+
 @compiled(sums=True)
 def skinny_rows(matrix, columns, start, stop, out):
     """Compute out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns.

@@ -7,6 +7,7 @@ shared by threads.
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class ProductKernel:
         )
         if not rest.any():
             return out
-        return self._rest(two_valued)._multiply(
+        return self.of_columns(rest)._multiply(
             out, X[:, rest], None if symmetric else Z[:, rest], lower, fresh=False
         )
 
@@ -125,7 +126,7 @@ class ProductKernel:
             with np.errstate(all="ignore"):
                 pull *= gram
         else:
-            rest = self._rest(two_valued).slopes(
+            rest = self.of_columns(~two_valued).slopes(
                 np.ascontiguousarray(X[:, ~two_valued]), gram, pull
             )
             rate_slopes[~two_valued] = rest[0]
@@ -136,31 +137,42 @@ class ProductKernel:
             np.float64
         )
         apart = 2 * (products[:, -1] @ own - np.sum(own * products[:, :-1], axis=0))
-        times = self.rates[two_valued] * gaps
-        if self.weights is None:
-            rate_slopes[two_valued] = -apart * times
+        own_slopes = self.of_columns(two_valued).fall_slopes(gaps, apart)
+        rate_slopes[two_valued] = own_slopes[0]
+        if own_slopes[1] is None:
             return rate_slopes, None
-        kappa, slope = _matern(times, self.order)
-        weights = self.weights[two_valued]
-        rate_slopes[two_valued] = apart * weights * slope / (1 + weights * kappa)
-        weight_slopes[two_valued] = apart * (
-            weights * kappa / (1 + weights * kappa) - weights / (1 + weights)
-        )
+        weight_slopes[two_valued] = own_slopes[1]
         return rate_slopes, weight_slopes
 
     def _near(self, two_valued, gaps):
         """Return the product of binary columns as a Gaussian kernel: r_j² gap_j² / 2 = −log ρ_j."""
-        times = self.rates[two_valued] * gaps
-        if self.weights is None:
-            falls = times
-        else:
-            weights = self.weights[two_valued]
-            falls = -np.log1p(weights / (1 + weights) * (_matern(times, self.order)[0] - 1))
+        falls = self.of_columns(two_valued).falls(gaps)
         return RadialKernel(np.sqrt(2 * np.maximum(falls, 0.0)) / gaps, GAUSSIAN)
 
-    def _rest(self, two_valued):
-        weights = None if self.weights is None else self.weights[~two_valued]
-        return replace(self, rates=self.rates[~two_valued], weights=weights)
+    def of_columns(self, columns):
+        """Return the product over some of the columns."""
+        weights = None if self.weights is None else self.weights[columns]
+        return replace(self, rates=self.rates[columns], weights=weights)
+
+    def falls(self, gaps):
+        """Return −log ρ_j, ρ_j the factor of column j at the distance ``gaps``."""
+        times = self.rates * gaps
+        if self.weights is None:
+            return times
+        shares = self.weights / (1 + self.weights)
+        return -np.log1p(shares * (_matern(times, self.order)[0] - 1))
+
+    def fall_slopes(self, gaps, pulls):
+        """Return ``pulls`` times ∂ log ρ_j/∂ log r_j and ∂ log w_j, None without weights."""
+        times = self.rates * gaps
+        if self.weights is None:
+            return -pulls * times, None
+        kappa, slope = _matern(times, self.order)
+        weights = self.weights
+        rate_slopes = pulls * weights * slope / (1 + weights * kappa)
+        return rate_slopes, pulls * (
+            weights * kappa / (1 + weights * kappa) - weights / (1 + weights)
+        )
 
     def _shares(self, dtype):
         if self.weights is None:
@@ -194,6 +206,7 @@ class RadialKernel:
 
     rates: np.ndarray
     order: int
+    weights: ClassVar[None] = None
 
     def gram(self, X, Z=None, *, lower=False):
         """Return k(x, z), (n_samples, n_other_samples); symmetric without Z.
@@ -235,6 +248,18 @@ class RadialKernel:
         ).astype(np.float64)
         scaled = scaled.astype(np.float64)
         return 4 * (products[:, -1] @ scaled**2 - np.sum(scaled * products[:, :-1], axis=0)), None
+
+    def of_columns(self, columns):
+        """Return the kernel of some of the columns."""
+        return replace(self, rates=self.rates[columns])
+
+    def falls(self, gaps):
+        """Return ``ProductKernel.falls`` of the Gaussian kernel."""
+        return (self.rates * gaps) ** 2 / 2
+
+    def fall_slopes(self, gaps, pulls):
+        """Return ``ProductKernel.fall_slopes`` of the Gaussian kernel."""
+        return -pulls * (self.rates * gaps) ** 2, None
 
     def _halve(self, gram, pull):
         """Return a function that multiplies rows of ``pull`` by f'(s) = −f(s) / 2.

@@ -286,3 +286,32 @@ def unit_sigmoid(z):
     """Return z / √(1 + z²), which is ±1 at infinity."""
     finite = np.where(np.isinf(z), 0.0, z)
     return np.where(np.isinf(z), np.sign(z), finite / np.hypot(1.0, finite))
+
+
+def frequent_levels(
+    levels: np.ndarray, counts: np.ndarray, max_levels: int
+) -> tuple[np.ndarray, bool]:
+    """Return the sorted levels that get a column of their own, and whether the others share one.
+
+    Of two levels the first needs none, and a column that is all one level has no column.
+    """
+    if len(levels) <= 2:
+        return levels[1:].astype(object), False
+    if len(levels) <= max_levels:
+        return levels.astype(object), False
+    often = np.sort(np.argsort(-counts, kind="stable")[: max_levels - 1])
+    return levels[often].astype(object), True
+
+
+def level_codes(texts: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Return the position of each text among ``levels``, −1 for others."""
+    place = {level: code for code, level in enumerate(levels)}
+    return np.array([place.get(text, -1) for text in texts], dtype=np.intp)
+
+
+def slopes_between(knots: np.ndarray, values: np.ndarray, side: int) -> np.ndarray:
+    """Return the slope between the knots; at a knot from one side, or the mean of both."""
+    knots, shares = knots
+    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
+    below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))
+    return below if side < 0 else above if side > 0 else (below + above) / 2

@@ -17,14 +17,17 @@ from .columns import (
     declared_order,
     exact_values,
     float_column,
+    frequent_levels,
     has_large_integers,
     integer_origin,
     is_frame,
     is_text,
+    level_codes,
     lists_columns,
     ordered_numbers,
     quantile,
     rank_knots,
+    slopes_between,
     table_column,
     text_column,
     unit_sigmoid,
@@ -107,6 +110,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
     polars) or texts of numbers ("1", "2.5"): the rank or the number, the median if it is missing
     or unknown. Columns with fewer than two different values are dropped.
 
+    With ``code_levels``, a category of more levels is one column of integer codes, for kernels such
+    as ``WithCategories``. All levels of training rows have a code, and all others share one.
+
     Parameters
     ----------
     categorical_features : "from_dtype" or list, default "from_dtype"
@@ -122,6 +128,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
         Value of the column of a level in its rows; zero in other rows.
     ranks : float from 0 to 1, default 0.0
         Share of the ranks in scaled numbers.
+    code_levels : int, default None
+        Number of levels above which a category is one column of codes. None: there are no codes.
 
     Attributes
     ----------
@@ -132,9 +140,11 @@ class TableInputs(TransformerMixin, BaseEstimator):
         ``SmoothScaler``
     knots_ : for each of ``numbers_`` up to 256 values and F at each; in between F is linear
     orders_ : for each of ``ordered_`` its levels in order, None for texts of numbers
-    levels_ : for each of ``categories_`` the levels that have a column
+    levels_ : for each of ``categories_`` the levels that have a column, or a code
     others_ : for each of ``categories_``, True if its other levels share a column
     known_levels_ : for each of ``categories_`` all levels of the training rows
+    coded_ : for each of ``categories_``, True if it is one column of codes
+    code_columns_ : numbers of the columns of the result that hold codes
     is_category_ : for each input column, True if it is a category
     sources_ : for each column of the result the number of its input column
     n_features_in_, feature_names_in_
@@ -155,12 +165,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
         clip: float = 3.0,
         gap: float = 1.5,
         ranks: float = 0.0,
+        code_levels: int | None = None,
     ):
         self.categorical_features = categorical_features
         self.max_levels = max_levels
         self.clip = clip
         self.gap = gap
         self.ranks = ranks
+        self.code_levels = code_levels
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn medians, scales and levels; a row of weight 2 counts as two rows."""
@@ -171,6 +183,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"ranks is a share, from 0 to 1, got {self.ranks!r}. Write e.g. ranks=0.5."
             )
+        if self.code_levels is not None:
+            check_count(self.code_levels, "code_levels", minimum=2)
         table = self._table(X, reset=True)
         weights = check_weights(sample_weight, table.shape[0])
         kept = slice(None) if weights is None else weights > 0
@@ -196,12 +210,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
         self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
         self.is_category_ = np.isin(np.arange(table.shape[1]), list(categorical))
         places = np.flatnonzero(self.is_category_).tolist()
-        levels, known_levels, ordered, orders = [], [], [], []
+        levels, known_levels, coded, ordered, orders = [], [], [], [], []
         for j in places:
             column = table_column(table, j)
             texts = text_column(column)[kept]
             all_levels, counts = counted(texts.astype(str), weights)
-            levels.append(_frequent_levels(all_levels, counts, self.max_levels))
+            coded.append(self.code_levels is not None and len(all_levels) > self.code_levels)
+            most = len(all_levels) if coded[-1] else self.max_levels
+            levels.append(frequent_levels(all_levels, counts, most))
             known_levels.append(all_levels.tolist())
             if not (is_frame(table) and is_text(column)):  # numbers that were declared categories
                 continue
@@ -227,10 +243,13 @@ class TableInputs(TransformerMixin, BaseEstimator):
         self.levels_ = [levels[k][0] for k in used]
         self.known_levels_ = [known_levels[k] for k in used]
         self.others_ = np.array([levels[k][1] for k in used], dtype=bool)
-        widths = [len(names) + others for names, others in zip(self.levels_, self.others_)]
+        self.coded_ = np.array([coded[k] for k in used], dtype=bool)
+        widths = [1 if one else len(names) + more for _, names, more, one in self._encodings()]
         self.sources_ = np.concatenate(
             [self.numbers_, self.ordered_, self.indicators_, np.repeat(self.categories_, widths)]
         )
+        firsts = len(self.sources_) - np.cumsum(widths[::-1])[::-1]
+        self.code_columns_ = firsts[self.coded_]
         return self
 
     def _statistics(self, distinct, counts):
@@ -265,17 +284,23 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if j not in present:
                 present[j] = np.isfinite(float_column(table_column(table, j), self.names_[j]))
             next(columns)[:] = np.where(present[j], 0.0, self.gap)
-        for j, names, others in zip(self.categories_, self.levels_, self.others_):
-            codes = _level_codes(texts[j], names)
+        for j, names, others, coded in self._encodings():
+            codes = level_codes(texts[j], names)
             if whole:
                 self._check_levels(table_column(table, j), codes, j, names)
-            for code in range(len(names)):
+            if coded:
+                next(columns)[:] = np.where(codes < 0, len(names), codes)
+            for code in range(0 if coded else len(names)):
                 next(columns)[:] = np.where(codes == code, self.gap, 0.0)
             if others:
                 next(columns)[:] = np.where(codes < 0, self.gap, 0.0)
         if cells is not None:
             self._note_unfamiliar(cells, present, texts)
         return out
+
+    def _encodings(self):
+        """Return place, levels, ``others_`` and ``coded_`` of each category."""
+        return zip(self.categories_, self.levels_, self.others_, self.coded_)
 
     def _note_unfamiliar(self, cells, present, texts):
         """Count missing values in columns that were complete in training, and unknown levels."""
@@ -318,7 +343,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
                     z = (values - self.center_[k]) / self.scale_[k]
                     slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[k]
                 if self._ranked(k):
-                    rise = np.sqrt(12) * _rises(self.knots_[k], values, side)
+                    rise = np.sqrt(12) * slopes_between(self.knots_[k], values, side)
                     slopes[:, j] += self.ranks * (rise - slopes[:, j])
             slopes[~np.isfinite(values), j] = np.nan
         return slopes
@@ -343,15 +368,16 @@ class TableInputs(TransformerMixin, BaseEstimator):
         """Return the names of the prepared columns.
 
         These are the names of numbers, ``order_`` of categories, ``missingindicator_`` of numbers,
-        and one name for each level.
+        one name for each level, or the name of a category with codes.
         """
         check_is_fitted(self)
         names = [self.names_[j] for j in self.numbers_]
         names += [f"order_{self.names_[j]}" for j in self.ordered_]
         names += [f"missingindicator_{self.names_[j]}" for j in self.indicators_]
-        for j, levels, others in zip(self.categories_, self.levels_, self.others_):
-            names += [f"{self.names_[j]}_{level}" for level in levels]
-            names += [f"{self.names_[j]}_(others)"] * int(others)
+        for j, levels, others, coded in self._encodings():
+            name = self.names_[j]
+            names += [name] if coded else [f"{name}_{level}" for level in levels]
+            names += [f"{name}_(others)"] * int(others)
         return np.array(names, dtype=object)
 
     def _table(self, X, reset):
@@ -420,30 +446,3 @@ class TableInputs(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _frequent_levels(levels, counts, max_levels):
-    """Return the sorted levels that get a column of their own, and whether the others share one.
-
-    Of two levels the first needs none, and a column that is all one level has no column.
-    """
-    if len(levels) <= 2:
-        return levels[1:].astype(object), False
-    if len(levels) <= max_levels:
-        return levels.astype(object), False
-    often = np.sort(np.argsort(-counts, kind="stable")[: max_levels - 1])
-    return levels[often].astype(object), True
-
-
-def _rises(knots, values, side):
-    """Return the slope between the knots; at a knot from one side, or the mean of both."""
-    knots, shares = knots
-    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
-    below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))
-    return below if side < 0 else above if side > 0 else (below + above) / 2
-
-
-def _level_codes(texts, levels):
-    """Return the position of each text among ``levels``, −1 for others."""
-    place = {level: code for code, level in enumerate(levels)}
-    return np.array([place.get(text, -1) for text in texts], dtype=np.intp)

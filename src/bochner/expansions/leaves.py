@@ -17,6 +17,8 @@ _SPLIT_ROWS = 20_000
 _SMALLEST_SIDE = 0.1
 # Neither side of a split has fewer rows: a leaf needs rows to fit and rows to hold out.
 _FEWEST_ROWS = 20
+# Factor of the scales of codes, which split rows only if no other column varies.
+_CODES_LAST = 1e-6
 # Distance, in standard deviations, over which the fall of the kernel measures a column. Over a
 # longer one, the kernels of fast columns would all have died away.
 _SHORT = 0.1
@@ -148,11 +150,13 @@ def column_scales(prior: SpectralPrior, n_columns: int) -> np.ndarray:
     """Return how fast the kernel falls along each column, (n_columns,).
 
     The scale of column j is √(1 − k(0, h e_j)) / h for a short distance h. For ``Anova`` it is
-    about proportional to rate · √weight.
+    about proportional to rate · √weight. Codes have no order: their scales are tiny.
     """
     steps = _SHORT * np.eye(n_columns)
     falls = 1 - prior.kernel(steps, np.zeros((1, n_columns)))[:, 0] / prior._mass()
-    return np.sqrt(np.maximum(falls, 0.0)) / _SHORT
+    scales = np.sqrt(np.maximum(falls, 0.0)) / _SHORT
+    scales[list(prior.categories)] *= _CODES_LAST
+    return scales
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,8 +36,8 @@ def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
         parts.append(_numbers(inputs, graph))
     if len(inputs.indicators_):
         parts.append(graph.where(_known(graph.numbers(inputs.indicators_)), 0.0, float(inputs.gap)))
-    for j, levels, others in zip(inputs.categories_, inputs.levels_, inputs.others_):
-        parts.append(_level_columns(inputs, graph, int(j), levels, others))
+    for encoding in inputs._encodings():
+        parts.append(_level_columns(inputs, graph, *encoding))
     return graph.beside(parts)
 
 
@@ -76,7 +76,8 @@ def _share_below(column, places, shares):
     return below @ np.diff(shares)[:, None] + shares[0]
 
 
-def _level_columns(inputs, graph, j, levels, others):
+def _level_columns(inputs, graph, j, levels, others, coded):
+    j = int(j)
     if len(graph.inputs) == 1 or not graph.holds_texts(j):
         raise NotExportable(
             f"TableInputs reads column {inputs.names_[j]!r} as a category, which needs an input of "
@@ -88,8 +89,10 @@ def _level_columns(inputs, graph, j, levels, others):
         domain="ai.onnx.ml",
         keys_strings=[str(level) for level in levels],
         values_int64s=list(range(len(levels))),
-        default_int64=-1,
+        default_int64=len(levels) if coded else -1,
     )
+    if coded:
+        return graph.cast(codes, graph.dtype)
     columns = np.arange(-1 if others else 0, len(levels), dtype=np.int64)
     columns = np.roll(columns, -1) if others else columns  # the column of all others is the last
     return graph.where(graph.node("Equal", codes, columns[None]), float(inputs.gap), 0.0)

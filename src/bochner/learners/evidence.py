@@ -203,8 +203,11 @@ class Evidence(BaseEstimator):
         """Learn from all rows of an array, with checked arguments; see ``learn``."""
         rows, weights = _merged(X, target, weights)
         points = X.astype(np.float64)[rows]
+        codes = list(prior.categories)
         centered = points - np.average(points, axis=0, weights=weights)
+        centered[:, codes] = points[:, codes]
         scales = _column_scales(centered, weights) if self.standardize else np.ones(X.shape[1])
+        scales[codes] = 1.0
 
         def problem_of(some):
             own = None if weights is None else weights[some]
@@ -233,7 +236,9 @@ class Evidence(BaseEstimator):
         learned = prior.with_rates(rates / scales, own_weights)
         learned._learned = True
         n_steps += n_more
-        return LearnedPrior(learned, noise, linear / scales**2, objective, n_steps, theta)
+        slopes = linear / scales**2
+        slopes[codes] = 0.0
+        return LearnedPrior(learned, noise, slopes, objective, n_steps, theta)
 
     def _check_parameters(self):
         check_count(self.n_rows, "n_rows", minimum=2)
@@ -260,8 +265,9 @@ def check_learnable(prior: Any) -> None:
     refuse_class(prior, "prior")
     if not isinstance(prior, SpectralPrior):
         raise TypeError(f"Evidence learns priors such as Anova() or Laplace(), got {prior!r}.")
-    learned = prior.with_rates(np.ones(1), np.ones(1))
-    if learned.compiled(1) is None:
+    n_columns = max(prior.categories, default=0) + 1
+    learned = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
+    if learned.compiled(n_columns) is None:
         learned.gram_slopes(*np.ones((3, 1, 1)))
 
 
@@ -361,7 +367,7 @@ class _NegativeEvidence:
     def start_like(self, other: LearnedPrior, scales: np.ndarray, bounds: list) -> np.ndarray:
         """Return the first θ for a prior that was learned before, with these scales of columns."""
         low, high = np.array(bounds).T
-        if isinstance(other.prior, type(self.prior)):
+        if issubclass(other.prior.family, self.prior.family):
             return np.clip(other.theta, low, high)
         d, zero = self.X.shape[1], np.zeros((1, self.X.shape[1]))
         theta = self.start(labels=False)[0]
@@ -449,8 +455,12 @@ class _NegativeEvidence:
         return covariance
 
     def _products(self, dtype):
-        """Return the lower half of XXᵀ, which is the same in each step, and zeros above."""
+        """Return the lower half of XXᵀ, which is the same in each step, and zeros above.
+
+        Columns of codes are left out.
+        """
         dtype = np.dtype(dtype)
         if dtype not in self._kept:
-            self._kept[dtype] = np.tril(self.X @ self.X.T).astype(dtype)
+            X = np.delete(self.X, list(self.prior.categories), axis=1)
+            self._kept[dtype] = np.tril(X @ X.T).astype(dtype)
         return self._kept[dtype]

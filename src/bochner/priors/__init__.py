@@ -2,6 +2,7 @@
 
 from .anova import Anova
 from .base import ProductPrior, RadialPrior, SpectralPrior
+from .categories import WithCategories
 from .cauchy import Cauchy
 from .gaussian import Gaussian
 from .laplace import Laplace
@@ -22,4 +23,5 @@ __all__ = [
     "Sinc",
     "SpectralMixture",
     "SpectralPrior",
+    "WithCategories",
 ]

@@ -73,7 +73,7 @@ class SpectralPrior(BaseEstimator, ABC):
     _metric: ClassVar[str] = "euclidean"  # of the distances behind "scale" and "median"
     # True if ``Evidence`` has fitted the parameters: bounds on the same rows do not hold.
     _learned: bool = False
-    weighs_columns: ClassVar[bool] = False  # True if ``Evidence`` also learns column weights
+    categories: Any = ()  # columns that hold codes of categories
 
     def __sklearn_clone__(self):
         copy = super().__sklearn_clone__()
@@ -176,6 +176,16 @@ class SpectralPrior(BaseEstimator, ABC):
 
     @abstractmethod
     def _gram(self, X, Z): ...
+
+    @property
+    def family(self) -> type:
+        """Class of the prior whose rates ``Evidence`` learns."""
+        return type(self)
+
+    @property
+    def weighs_columns(self) -> bool:
+        """True if ``Evidence`` also learns column weights."""
+        return False
 
     @property
     def has_finite_variance(self) -> bool:

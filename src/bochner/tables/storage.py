@@ -48,6 +48,7 @@ _OURS = {
     "operators.measure": "OperatorMeasure",
     "operators.vector_field": "CurlFree DivergenceFree Helmholtz",
     "priors.anova": "Anova",
+    "priors.categories": "WithCategories",
     "priors.cauchy": "Cauchy",
     "priors.gaussian": "Gaussian",
     "priors.laplace": "Laplace",

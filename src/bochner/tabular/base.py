@@ -225,12 +225,18 @@ class SpectralModel(Estimator):
         is_large = len(data) > most_rows
         for _ in tasks.each("preparing", [self._prepared_parts]):
             preparation = prepare_columns(
-                self.categorical_features, data, is_large, fitting.LEAVE_ONE_OUT_ROWS, rng
+                self.categorical_features,
+                data,
+                is_large,
+                fitting.LEAVE_ONE_OUT_ROWS,
+                rng,
+                fitting.code_levels(priors),
             )
             preparation = fitting.choose_rank_encoding(preparation, rng)
             self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
+            priors = fitting.with_codes(priors, self.inputs_)
             evidence = self._evidence(len(sample))
             rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
             learn = partial(fitting.learn_prior, evidence, priors[0])

@@ -66,7 +66,8 @@ def table_effects(
         (weight, member)
         for kind in (Anova, Laplace)
         for weight, member in zip(blend.weights, blend.members)
-        if isinstance(member, KernelExpansion | LeafExpansion) and isinstance(member.prior, kind)
+        if isinstance(member, KernelExpansion | LeafExpansion)
+        and issubclass(member.prior.family, kind)
     ]
     if not products:
         raise TypeError(

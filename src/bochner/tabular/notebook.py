@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._loops.grams import ProductKernel
 from .._terminal.text import number_text
 from ..priors import SpectralPrior
 from .effects import column_importances
@@ -90,7 +89,7 @@ def prior_in_words(prior: SpectralPrior | None, prepared: Any) -> str:
     if prior is None:
         return "histogram trees, no prior"
     kernel: Any = prior.compiled(len(prepared))
-    weights, rates = kernel.weights if isinstance(kernel, ProductKernel) else None, kernel.rates
+    weights, rates = kernel.weights, kernel.rates
     order = np.argsort(-(rates if weights is None else weights), kind="stable")[:_NAMED]
     lengths = [f"length {_number(1 / rates[j])}" for j in order]
     if weights is not None:

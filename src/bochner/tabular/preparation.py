@@ -161,6 +161,7 @@ def prepare_columns(
     is_large: bool,
     most_ties: int,
     rng: np.random.Generator,
+    code_levels: int | None,
 ) -> Preparation:
     """Fit an encoder, and prepare all rows, or at most 50 000 of a large table."""
     numbers = np.arange(len(data))
@@ -170,7 +171,7 @@ def prepare_columns(
         numbers = present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
         data = data.take(numbers)
     X = data.table.take(np.arange(len(data)))
-    inputs = TableInputs(categorical_features)
+    inputs = TableInputs(categorical_features, code_levels=code_levels)
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
     merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_large else most_ties)
     table = LocalTable(X).select(merged.numbers)

@@ -74,7 +74,10 @@ def solve_descending(
     n_waves = _FEW_WAVES if len(data.rows) <= _FEW_ROWS else _WAVES
     measure = learned.prior.sample(n_waves, data.rows.n_features, rng)
     start = ridge_start(measure, data.rows, loss, targets, rng, counted)
-    moving = np.abs(measure.frequencies[measure.frequencies != 0])
+    # Codes have no order: neither frequencies along them nor slopes would descend.
+    descends = ~np.isin(np.arange(data.rows.n_features), learned.prior.categories)
+    moving = np.abs(measure.frequencies[:, descends])
+    moving = moving[moving > 0]
     # Large batches make fewer steps with less noise: these may be longer.
     longer = np.sqrt(enough_rows(_BATCH, int(kept.sum())) / _BATCH)
     pace = longer * _FREQUENCY_RATE * (np.median(moving) if len(moving) else 1.0)
@@ -87,7 +90,8 @@ def solve_descending(
         return float(np.average(losses, weights=evaluation.row_weights))
 
     parameters = WaveParameters.of(start)
-    rates = parameters.like(pace, *3 * [longer * _AMPLITUDE_RATE])
+    rate = longer * _AMPLITUDE_RATE
+    rates = parameters.like(pace * descends, rate, rate * descends[:, None], rate)
     descent = Descent(
         loss, n_epochs, _BATCH, rates, second_decay=0.999, with_losses=False,
         penalties=rates.like(amplitudes=_PENALTY),

@@ -53,7 +53,7 @@ def check_prior(prior: Any, n_features: int | Iterable[int] = (1, 3), *, rng: Se
                 f"the mean kernel of draws with sampling={sampling!r} differs from the closed form "
                 f"by {score:.1f} standard errors in {d} dimension(s)",
             )
-        X, Z = rng.normal(size=(6, d)), rng.normal(size=(4, d))
+        X, Z = (_rows_for(prior, rng.normal(size=(n, d)), rng) for n in (6, 4))
         _check_closed_form(prior, X)
         _check_draws(prior, d)
         for check in (
@@ -157,6 +157,7 @@ def kernel_z_scores(
     """
     rng = as_generator(rng, "rng")
     points = rng.normal(size=(12, n_features)) * np.linspace(0.1, 1.5, 12)[:, None]
+    points = _rows_for(kernel, points, rng)
     origin = np.zeros((1, n_features))
     draws = np.array(
         [
@@ -167,6 +168,13 @@ def kernel_z_scores(
     error = draws.std(axis=0, ddof=1) / np.sqrt(n_draws)
     # Where all draws agree up to rounding, the difference is rounding, too.
     return (draws.mean(axis=0) - kernel.kernel(points, origin)[:, 0]) / (error + 1e-12)
+
+
+def _rows_for(kernel, rows, rng):
+    """Return rows with codes in the columns in which the kernel needs them."""
+    for j in getattr(kernel, "categories", ()):
+        rows[:, j] = rng.integers(3, size=len(rows))
+    return rows
 
 
 def _expect(condition, owner, fault):
