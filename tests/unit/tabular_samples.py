@@ -18,7 +18,7 @@ LEARNED = LearnedPrior(Anova(weight=[1.0, 0.5, 0.2]), 0.05, np.full(3, 0.3), 0.0
 @pytest.fixture
 def few_waves(monkeypatch):
     """Use few waves and epochs, for tests in which two fits of many rows are compared."""
-    monkeypatch.setattr(waves, "_WAVES", 32)
+    monkeypatch.setattr(waves, "_FEW_WAVES", 32)
     monkeypatch.setattr(waves, "_EPOCHS", (2, 2))
 
 

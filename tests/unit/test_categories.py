@@ -410,7 +410,7 @@ def test_a_large_table_in_leaves():
 
 
 def test_waves_keep_their_frequencies_along_codes(monkeypatch):
-    monkeypatch.setattr(waves, "_WAVES", 64)
+    monkeypatch.setattr(waves, "_FEW_WAVES", 64)
     X, y = effects_of_levels(n=400)
     learned = LearnedPrior(WithCategories(Anova(), (1,)), 0.1, np.zeros(2), 0.0, 0)
     labels = Labels.of(y > 0, 400)

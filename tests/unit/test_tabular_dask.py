@@ -171,7 +171,7 @@ def test_a_row_comes_to_the_client_once_with_prepared_columns(name, watched, mon
     monkeypatch.setattr(preparation, "_SAMPLE_ROWS", N)
     monkeypatch.setattr(repetitions, "_HELD_OUT", (100, 100))
     monkeypatch.setattr(joint_descent, "_START_ROWS", 200)
-    monkeypatch.setattr(waves, "_WAVES", 4)
+    monkeypatch.setattr(waves, "_FEW_WAVES", 4)
     monkeypatch.setattr(waves, "_EPOCHS", (1, 1))
     estimator, y = CASES[name]
     wide, travelled = np.hstack([X] * 10), []

@@ -365,7 +365,7 @@ def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
 
 def test_targets_of_excluded_rows_change_nothing(monkeypatch):
     monkeypatch.setattr(waves, "_EPOCHS", (2, 3))
-    monkeypatch.setattr(waves, "_WAVES", 16)
+    monkeypatch.setattr(waves, "_FEW_WAVES", 16)
     X, y = regression(700, noise=0.1)
     kept = np.arange(700) < 400
     evaluation = prepared_values(X[400:500], y[400:500, None])
@@ -411,7 +411,7 @@ def test_more_rows_than_a_leaf_takes_all_count(tmp_path, monkeypatch):
 
 
 def test_many_labeled_rows_are_classified(monkeypatch):
-    monkeypatch.setattr(waves, "_WAVES", 128)
+    monkeypatch.setattr(waves, "_FEW_WAVES", 128)
     monkeypatch.setattr(waves, "_EPOCHS", (3, 8))
     X, y = regression(1500)
     labels = np.digitize(y, [-0.5, 0.5])
