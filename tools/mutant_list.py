@@ -172,13 +172,8 @@ MUTANTS: list[Mutant] = [
                 "observations.folds(StratifiedKFold(**options), y)",
                 "StratifiedKFold(**options).split(y, y)",
             ),
-            "copies-in-mean-folds": (
-                "observations.folds(splitter(_FOLDS, **options), y)",
-                "splitter(_FOLDS, **options).split(targets, y)",
-            ),
             "copies-of-other-groups": ("in (\"drop\", \"identifier\")} - {split_by}", "in (\"drop\", \"identifier\")}"),
             "copies-with-running-numbers": ("elif is_identifier is None or not is_identifier(name):", "else:"),
-            "raw-columns": ("X = X.drop(columns=reader.mean_columns_)", "X = X.copy()"),
         },
     ),
     *_group(
@@ -1116,10 +1111,6 @@ MUTANTS: list[Mutant] = [
             "written-codes": ("fullmatch(text) or _CODE.fullmatch(text):", "fullmatch(text):"),
             "written-weekday": ("clock.day_of_week / 7,", "clock.day_of_week / 6,"),
             "written-day-first": ('if mark == "/" and doubtful_decimal == COMMA:', "if False:"),
-            "columns-own-target": (
-                "        if self.encoded_:\n            for name,",
-                "        if False:\n            for name,",
-            ),
         },
     ),
     *_group(

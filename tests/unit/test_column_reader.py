@@ -8,7 +8,6 @@ import pytest
 pandas = pytest.importorskip("pandas")
 
 import messy_samples as messy
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
 from bochner.tables import ColumnReader, TableError
@@ -413,62 +412,6 @@ def test_a_second_column_of_a_name_is_used_unless_it_says_the_same():
     assert list(reader.roles_) == ["a", "a.1", "b"]
     assert reader.left_out_ == {"a.2": "the same values as column 'a'"}
     np.testing.assert_array_equal(reader.transform(frame), values)
-
-
-# --- categories of many levels --------------------------------------------------------------------
-
-
-def cities(n=1200, n_levels=200, seed=0):
-    rng = np.random.default_rng(seed)
-    city = rng.integers(n_levels, size=n)
-    return (
-        pandas.DataFrame({"city": [f"city {k}" for k in city], "z": rng.normal(size=n)}),
-        city,
-        rng,
-    )
-
-
-def test_many_levels_have_the_mean_target_beside_them():
-    frame, city, rng = cities()
-    y = city % 7 + 0.1 * rng.normal(size=len(city))
-    reader = ColumnReader(task="regression").fit(frame, y)
-    made = reader.transform(frame)
-    assert list(made.columns) == ["city", "city: mean target", "z"]
-    assert reader.sources_ == {"city": "city", "city: mean target": "city", "z": "z"}
-    assert "199 levels, more than 50: with the mean target" in reader.reasons_["city"]
-    assert np.corrcoef(made["city: mean target"], y)[0, 1] > 0.95
-    new = reader.transform(pandas.DataFrame({"city": ["nowhere", None], "z": 0.0}))
-    assert new["city: mean target"][0] == pytest.approx(y.mean())
-    # The model itself names new levels.
-    assert reader.read(pandas.DataFrame({"city": ["nowhere"], "z": 0.0}))[1] == {}
-
-
-def test_no_row_is_told_its_own_target():
-    """Pure noise: means of all rows correlate with the target that went into them, means of other
-    folds do not.
-    """
-    frame, _, rng = cities(n=2000, n_levels=600)
-    y = rng.normal(size=len(frame))
-    reader = ColumnReader(task="regression")
-    apart = reader.fit_transform(frame, y)["city: mean target"]
-    together = reader.transform(frame)["city: mean target"]
-    assert np.corrcoef(together, y)[0, 1] > 0.2
-    assert abs(np.corrcoef(apart, y)[0, 1]) < 5 / np.sqrt(len(y))
-    # The target of one row changes nothing about its own mean.
-    changed = y.copy()
-    changed[17] = 1e6
-    again = clone(reader).fit_transform(frame, changed)["city: mean target"]
-    assert again[17] == apart[17]
-
-
-def test_classes_have_their_shares():
-    frame, city, _ = cities()
-    two, three = np.where(city % 2, "b", "a"), np.array(["a", "b", "c"])[city % 3]
-    assert "city: share of b" in ColumnReader().fit(frame, two).sources_
-    shares = ColumnReader().fit(frame, three).transform(frame).filter(like="share")
-    assert list(shares.columns) == [f"city: share of {label}" for label in "abc"]
-    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.1)
-    assert ColumnReader().fit(frame).encoded_ == []
 
 
 # --- what is said overrules -----------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_scores_for_a_threshold_know_no_copies(seed):
     y = np.tile(rng.integers(2, size=200), 2)
     observations = Observations.of(frame, y, True, ["a"])
     rows, scores = out_of_sample_scores(
-        ColumnReader(task="classification"),
+        ColumnReader(),
         KNeighborsClassifier(1),
         frame,
         y,
@@ -154,20 +154,6 @@ def test_scores_for_a_threshold_know_no_copies(seed):
     )
     right = np.mean((scores > 0.5) == y[rows])
     assert abs(right - 0.5) < 5 * np.sqrt(0.25 / 200)
-
-
-def test_means_of_the_target_know_no_copies(seed):
-    """Each level has one row, twice: the mean of other folds is the mean of all other rows, and
-    knows nothing.
-    """
-    rng = np.random.default_rng(seed)
-    frame = twice(pandas.DataFrame({"name": [f"name {k}" for k in range(150)]}))
-    y = np.tile(rng.normal(size=150), 2)
-    reader = ColumnReader(task="regression", random_state=seed)
-    made = reader.fit_transform(frame, y)[reader.mean_columns_[0]]
-    assert reader.mean_columns_ == ["name: mean target"]
-    assert np.ptp(made) < 1  # of the means of five folds; those of copies range as y does
-    assert np.corrcoef(made, y)[0, 1] < 0.1
 
 
 def test_held_out_inputs_among_the_training_rows_are_counted():
@@ -244,17 +230,6 @@ def many_names(rng, n_rows=600, n_levels=200):
     """A category of many levels that says nothing about the target."""
     names = [f"name {k}" for k in rng.integers(n_levels, size=n_rows)]
     return pandas.DataFrame({"name": names, "y": np.where(rng.random(n_rows) < 0.3, "a", "b")})
-
-
-def test_other_models_get_no_means_of_the_target(monkeypatch):
-    """Trees on noisy means fit noise: log-loss .632 beside .605 of the constant. On the levels they
-    find nothing.
-    """
-    monkeypatch.setattr(baselines_module, "installed", list)
-    judged = fit_table(many_names(np.random.default_rng(0)), "y").facts_["judged"]
-    assert judged["HistGradientBoosting"]["log-loss"] == pytest.approx(
-        judged["constant"]["log-loss"], abs=1e-3
-    )
 
 
 def test_other_models_get_raw_columns(monkeypatch):

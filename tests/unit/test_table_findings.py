@@ -43,7 +43,7 @@ def table():
 @pytest.fixture(scope="module")
 def fitted(table):
     """A reader, what it read, and models of values, two classes and three."""
-    reader = ColumnReader(task="regression")
+    reader = ColumnReader()
     X, y = reader.fit_transform(table.drop(columns="y"), table["y"]), table["y"].to_numpy()
     codes = np.digitize(y, np.quantile(y, [0.4, 0.8]))
     values = SpectralRegressor(random_state=0).fit(X, y)

@@ -344,7 +344,7 @@ def test_a_refit_is_the_front_door_on_all_rows(rare):
 
     frame = rare.drop(columns=["patient", "day"])
     model = fit_table(frame, "found", refit=True, compare=False)
-    reader = ColumnReader(task="classification")
+    reader = ColumnReader()
     read = reader.fit_transform(frame.drop(columns="found"), frame["found"])
     expected = (
         SpectralClassifier(random_state=0).fit(read, frame["found"].to_numpy()).predict_proba(read)

@@ -153,15 +153,13 @@ def fit_table(
     _check_evaluation(truth, target, metrics, options)
     with stages() as bar, collect_unfamiliar():  # held-out rows may have new levels
         bar.begin("reading columns")
-        reader = ColumnReader(
-            options.roles, task=rows.task, decimal=rows.decimal, random_state=seed
-        )
+        reader = ColumnReader(options.roles, decimal=rows.decimal)
         X_train, X_test = _read_columns(reader, rows, parts)
         if options.only_splits:
             name = options.split.column
             reader.reasons_[name] = reader.left_out_[name] = "column of the groups to hold out"
         y_train = rows.y[parts.train]
-        plain = [_plain_columns(reader, X) for X in (X_train, X_test)]
+        plain = [_plain_columns(X) for X in (X_train, X_test)]
         others, notes = baseline_models(plain[0], y_train, rows.classify, seed, metrics[0])
         if not compare:
             others, notes = {CONSTANT: others[CONSTANT]}, []
@@ -201,7 +199,7 @@ def fit_table(
         )
         if refit:
             bar.begin("fitting all rows")
-            model.fit(reader.fit_transform(rows.rest, rows.y), rows.y)
+            model.fit(reader.fit_transform(rows.rest), rows.y)
     fitted = TableModel([("columns", reader), ("model", model)])
     fitted.facts_ = replace(facts, cost=cost_since(started)).as_json()
     return fitted
@@ -242,15 +240,14 @@ def _read_columns(reader, rows, parts):
     # Read in the order of the table, by which running numbers are recognized.
     in_order = np.argsort(parts.train)
     ordered = parts.train[in_order]
-    X_train = reader.fit_transform(rows_of(rows.rest, ordered), rows.y[ordered])
+    X_train = reader.fit_transform(rows_of(rows.rest, ordered))
     held_out = rows_of(rows.rest, parts.test)
     X_test = reader.accept_strays(held_out).transform(held_out)
     return rows_of(X_train, np.argsort(in_order)), X_test
 
 
-def _plain_columns(reader, X):
-    """Drop means of the target, and rename columns so that LightGBM accepts them."""
-    X = X.drop(columns=reader.mean_columns_)
+def _plain_columns(X):
+    """Rename columns so that LightGBM accepts them."""
     return X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1)
 
 

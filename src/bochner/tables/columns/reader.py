@@ -4,24 +4,17 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from ..._terminal.text import some_names
 from ...data import release_scratches
-from ..errors import TableError, needed
-from ..evaluate.copies import Observations
-from ..evaluate.target import task_of
-from ..facts import REGRESSION
+from ..errors import TableError
 from ..read.reading import with_different_names
 from ..read.spooling import frame_of
-from .column_kinds import CategoryColumn, DateColumn, NumberColumn, Strays, coded_texts
+from .column_kinds import DateColumn, NumberColumn, Strays
 from .names import column_named, instead
-from .roles import COUNTING_UP, MANY_LEVELS, ROLES, decided
+from .roles import COUNTING_UP, ROLES, decided
 from .written_numbers import POINT
-
-_FOLDS = 5
 
 
 class ColumnReader(TransformerMixin, BaseEstimator):
@@ -29,20 +22,14 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     Numbers may be written with thousands separators, currency or percent signs, a decimal comma or
     in parentheses. Dates become days since 1970, and sine and cosine of the time of year, week and
-    day if these vary. Identifiers and free text are left out. A tabular model has a column for each
-    of the 49 most frequent levels of a category. A category with more than 50 levels also gets the
-    mean of the target over the rows of each level (``TargetEncoder``; for classes the share of
-    each). ``fit_transform`` computes the means of training rows from other folds; ``transform``
-    uses the means of all training rows.
+    day if these vary. Identifiers and free text are left out.
 
     Parameters
     ----------
     roles : dict of column name to "number", "date", "category", "identifier" or "drop"
         These override the decisions by values.
-    task : "auto", "classification" or "regression", for the means of the target
     decimal : "." or ",", for ambiguous texts such as 1,234
         ``attrs["decimal"]`` of a frame to transform has priority.
-    random_state : int, for the choice of folds
 
     Attributes
     ----------
@@ -50,8 +37,6 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     reasons_ : the reason, for each column of the table
     left_out_ : the reason, for each column that is not used
     kinds_ : kind of each column, which reads it from other tables
-    encoded_ : categories with means of the target
-    mean_columns_ : names of the columns of these means
     sources_ : input column of each output column
 
     >>> import pandas as pd
@@ -67,17 +52,13 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self,
         roles: dict[str, str] | None = None,
         *,
-        task: str = "auto",
         decimal: str = POINT,
-        random_state: int = 0,
     ):
         self.roles = roles
-        self.task = task
         self.decimal = decimal
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decide how columns are read; ``y`` is for the means of categories with many levels."""
+        """Decide how columns are read; ``y`` is ignored."""
         X = with_different_names(X)
         roles = checked_roles(self.roles, list(X.columns))
         kinds, reasons = {}, {}
@@ -104,10 +85,6 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self.kinds_, self.reasons_ = kinds, reasons
         self.roles_ = {name: kind.role for name, kind in kinds.items()}
         self.left_out_ = {name: reasons[name] for name in X.columns if name not in kinds}
-        self.encoded_: list[str] = []
-        self.mean_columns_: list[str] = []
-        if y is not None:
-            self._fit_means(X, np.asarray(y))
         self.sources_: dict[str, str] = {}
         for name in kinds:
             for made in self._read_one(X.head(1), name)[0]:
@@ -118,14 +95,6 @@ class ColumnReader(TransformerMixin, BaseEstimator):
                     )
                 self.sources_[made] = name
         return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Return the training rows for a model; means of the target are those of other rows."""
-        frame = self.fit(X, y).transform(X)
-        if self.encoded_:
-            for name, values in self._cross_fitted(with_different_names(X), np.asarray(y)).items():
-                frame[name] = values
-        return frame
 
     def accept_strays(self, X: Any) -> Self:
         """Read texts of date columns that are not dates, in other training rows X, as missing."""
@@ -169,79 +138,12 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         if isinstance(kind, NumberColumn) and kind.decimal == self.decimal != of_file:
             # The column had the decimal mark of the training file, and this file has another.
             kind = NumberColumn(of_file)
-        columns, note = kind.read(X[name], name)
-        if name in self.encoded_:
-            columns |= self._means(self._texts(X, name), self.encoders_[name], name)
-        return columns, note
-
-    # --- categories of many levels: means of the target ---
-
-    def _fit_means(self, X, y):
-        many = [
-            name
-            for name, kind in self.kinds_.items()
-            if isinstance(kind, CategoryColumn) and len(kind.levels) > MANY_LEVELS
-        ]
-        if not many:
-            return
-        targets, self.target_names_ = self._targets(y)
-        self.encoded_ = many
-        self.mean_columns_ = [made for name in many for made in self._mean_names(name)]
-        self.encoders_ = {name: _encoders(self._texts(X, name), targets) for name in many}
-        for name in many:
-            what = "the share of each class" if self.target_names_ else "the mean target"
-            self.reasons_[name] += f", more than {MANY_LEVELS}: with {what} per level"
-
-    def _targets(self, y):
-        """Return floats (n_samples, n_means), and the classes, only the second one of two."""
-        task = task_of(needed("pandas").Series(y))[0] if self.task == "auto" else self.task
-        if task == REGRESSION:
-            return y.astype(np.float64)[:, None], []
-        classes = np.unique(y)
-        shown = classes[1:] if len(classes) == 2 else classes
-        return (y[:, None] == shown).astype(np.float64), [str(label) for label in shown]
-
-    def _cross_fitted(self, X, y):
-        """Return the means of the target from other folds; copies of a row are in one fold."""
-        targets, _ = self._targets(y)
-        observations = Observations.of(X, y, bool(self.target_names_), list(self.roles_))
-        different = y[observations.first()]
-        smallest = np.unique(different, return_counts=True)[1].min() if self.target_names_ else 0
-        splitter = StratifiedKFold if smallest >= _FOLDS else KFold
-        options = {"shuffle": True, "random_state": self.random_state}
-        folds = list(observations.folds(splitter(_FOLDS, **options), y))
-        columns = {made: np.empty(len(y)) for made in self.mean_columns_}
-        for name in self.encoded_:
-            texts = self._texts(X, name)
-            for kept, rest in folds:
-                encoders = _encoders(texts[kept], targets[kept])
-                for made, means in self._means(texts[rest], encoders, name).items():
-                    columns[made][rest] = means
-        return columns
-
-    def _texts(self, X, name):
-        """Return one column of texts, with a level for missing values."""
-        codes, texts = coded_texts(X[name])
-        return np.array([*texts, "missing"], dtype=object)[codes][:, None]
-
-    def _means(self, texts, encoders, name):
-        return {
-            made: encoder.transform(texts)[:, 0]
-            for made, encoder in zip(self._mean_names(name), encoders)
-        }
-
-    def _mean_names(self, name):
-        shares = [f"{name}: share of {label}" for label in self.target_names_]
-        return shares or [f"{name}: mean target"]
+        return kind.read(X[name], name)
 
 
 def in_words(strays: dict[str, Strays]) -> list[str]:
     """Return notes on values that are not of the kind of their columns."""
     return [f"Column {name!r}: {values}." for name, values in strays.items()]
-
-
-def _encoders(texts, targets):
-    return [TargetEncoder(target_type="continuous").fit(texts, target) for target in targets.T]
 
 
 def _first_of_this_name(name, X):

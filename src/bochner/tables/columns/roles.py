@@ -7,7 +7,6 @@ import numpy as np
 
 from ..._terminal.text import quoted
 from ...data.columns import column_kind, exact_values, float_column, integer_origin, is_text
-from ...data.inputs import TableInputs
 from ..errors import TableError
 from .column_kinds import (
     UNIX_UNITS,
@@ -35,8 +34,6 @@ from .written_numbers import decimal_of, signs_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
 
-# With more levels than this, a tabular model has no column for each level.
-MANY_LEVELS = TableInputs().max_levels
 # Roles that a user may give to a column.
 ROLES = ("number", "date", "category", "identifier", "drop")
 COUNTING_UP = "an identifier: whole numbers that count up"

@@ -1,8 +1,7 @@
 """Untuned models of other libraries, with which ours is compared.
 
 They get the columns as they were read: numbers, dates as days and parts of the calendar, categories
-with all their levels. Identifiers and free text are left out for every model. Only our model gets
-the means of the target that ``ColumnReader`` adds.
+with all their levels. Identifiers and free text are left out for every model.
 """
 
 from importlib.util import find_spec

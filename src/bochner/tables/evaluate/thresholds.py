@@ -107,7 +107,7 @@ def out_of_sample_scores(
     scores, rows = [], []
     for kept, left_out in folds[: 1 if len(y) > _MANY_ROWS else n_folds]:
         read, model = clone(reader), clone(classifier)
-        model.fit(read.fit_transform(rows_of(frame, kept), y[kept]), y[kept])
+        model.fit(read.fit_transform(rows_of(frame, kept)), y[kept])
         others = rows_of(frame, left_out)
         probabilities = model.predict_proba(read.accept_strays(others).transform(others))
         scores.append(probabilities[:, model.classes_.tolist().index(positive)])
