@@ -19,8 +19,8 @@ LEAST_WEIGHT = 1e-3
 # Penalty for unequal weights of a blend, as a number of rows with the error of the best member:
 # held-out scores of a few hundred rows cannot distinguish members whose errors differ by a percent.
 _EQUALITY = 100.0
-# The same for mixtures of probabilities, as a number of rows that each member predicts equally.
-_EQUAL_ROWS = 20.0
+# The same for mixtures of probabilities, as a number of rows with the log-loss of the best member.
+_EQUAL_ROWS = 50.0
 # Candidates for the smallest score: least squares may give a class a negative score, which has no
 # logarithm. Noisy labels need a high one, classes that hardly overlap a low one.
 _FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
@@ -194,8 +194,8 @@ def mixture_weights(logs: np.ndarray, row_weights: np.ndarray) -> np.ndarray:
         + \frac{\rho M}{2} \|w - 1/M\|^2
 
     Here ``logs`` (n_members, n_samples) has log p, the log-probabilities of the true classes of
-    held-out rows, h is ``row_weights`` (n_samples,), M the number of members, and ρ = 20: about the
-    penalty of 20 rows that are as likely for one member as for another.
+    held-out rows, h is ``row_weights`` (n_samples,), M the number of members, and ρ is 50 times the
+    smallest mean log-loss of a member.
 
     >>> import numpy as np
     >>> mixture_weights(np.log([[0.9] * 100, [0.3] * 100]), np.ones(100)).round(2)
@@ -205,12 +205,12 @@ def mixture_weights(logs: np.ndarray, row_weights: np.ndarray) -> np.ndarray:
     if n_members == 1:
         return np.ones(1)
     shares = np.exp(logs - logs.max(axis=0))
+    pull = _EQUAL_ROWS * n_members * np.min(-logs @ row_weights) / total
 
     def objective(w):
-        mixed = w @ shares
-        away = w - 1 / n_members
-        value = -row_weights @ np.log(mixed) + 0.5 * _EQUAL_ROWS * n_members * away @ away
-        slope = -shares @ (row_weights / mixed) + _EQUAL_ROWS * n_members * away
+        mixed, away = w @ shares, w - 1 / n_members
+        value = -row_weights @ np.log(mixed) + 0.5 * pull * away @ away
+        slope = -shares @ (row_weights / mixed) + pull * away
         return value / total, slope / total
 
     start = np.full(n_members, 1 / n_members)
