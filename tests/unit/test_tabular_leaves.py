@@ -11,7 +11,12 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tabular_samples import few_waves, regression, short_choice_of_ranks  # noqa: F401
+from tabular_samples import (
+    few_waves,  # noqa: F401
+    prepared_values,
+    regression,
+    short_choice_of_ranks,  # noqa: F401
+)
 
 from bochner import (
     Anova,
@@ -26,8 +31,8 @@ from bochner.data import repetitions
 from bochner.data.repetitions import held_out_size
 from bochner.expansions.leaves import LeafExpansion
 from bochner.tabular import fitting
-from bochner.tabular.fitting import Leaves
-from bochner.tabular.solving import solve_holding_out, solve_leaving_out
+from bochner.tabular.fitting import Leaves, leaves_together
+from bochner.tabular.solving import Solved, solve_holding_out, solve_leaving_out
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
@@ -156,6 +161,51 @@ def test_held_out_scores_of_leaves_are_those_of_fits_without_these_rows(monkeypa
     targets = own.evaluation.outputs
     left = np.mean((targets - solved.held_out) ** 2)
     assert left > 1.05 * np.mean((targets - solved.expansion.evaluate(own.evaluation.Z)) ** 2)
+
+
+def test_rates_of_a_leaf_are_learned_without_its_held_out_rows(monkeypatch):
+    seen, learn, leaves, split = [], fitting.learn_again, [], Leaves.of
+
+    def learning(evidence, learned, rows, rng):
+        seen.append((learned, rows.Z))
+        return learn(evidence, learned, rows, rng)
+
+    monkeypatch.setattr(fitting, "learn_again", learning)
+    monkeypatch.setattr(Leaves, "of", lambda *given: leaves.append(split(*given)) or leaves[-1])
+    model_of(SpectralRegressor, n_jobs=1).fit(*data(SpectralRegressor))
+    (own,) = leaves
+    assert len(seen) == len(own.splits) == 4
+    for (learned, rows), part in zip(seen, own.splits):
+        assert learned is seen[0][0]
+        np.testing.assert_array_equal(rows, part.data.Z[: len(part.data) - part.n_held])
+        assert len(rows) + part.n_held == len(part.data)
+
+
+def test_leaves_start_from_the_shared_rates_and_make_few_steps():
+    X, y = regression(300)
+    rows = prepared_values(X, y[:, None])
+    learned = Evidence(standardize=False).learn(Anova(), X, y, 0)
+    same = fitting.learn_again(
+        Evidence(n_iterations=0, standardize=False), learned, rows, np.random.default_rng(0)
+    )
+    np.testing.assert_array_equal(same.theta, learned.theta)
+    few = fitting.learn_again(
+        Evidence(standardize=False, tol=0), learned, rows, np.random.default_rng(0)
+    )
+    assert few.n_iterations == 5
+    assert not np.array_equal(few.theta, learned.theta)
+    constant = prepared_values(X, np.ones((300, 1)))
+    assert fitting.learn_again(Evidence(), learned, constant, np.random.default_rng(0)) is learned
+
+
+def test_scores_of_leaves_follow_each_other_and_ridges_have_a_geometric_mean():
+    f, tree = fitted(SpectralRegressor).blend_.members[0], "the tree"
+    parts = [Solved(f.expansions[k], np.full((2, 1), k), ridge) for k, ridge in enumerate((1, 4))]
+    whole = leaves_together(tree, parts)
+    np.testing.assert_array_equal(whole.held_out[:, 0], [0, 0, 1, 1])
+    assert whole.ridge == pytest.approx(2)
+    assert whole.expansion.expansions == f.expansions[:2]
+    assert leaves_together(None, parts[:1]) is parts[0]
 
 
 @both_models
