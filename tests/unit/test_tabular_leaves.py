@@ -1,5 +1,6 @@
 """Tabular models of one leaf and of several: what is solved, promises, and coverage."""
 
+import gc
 import warnings
 from copy import deepcopy
 from functools import cache
@@ -27,7 +28,7 @@ from bochner import (
     load,
     save,
 )
-from bochner.data import repetitions
+from bochner.data import maps, repetitions, tables
 from bochner.data.repetitions import held_out_size
 from bochner.expansions.leaves import LeafExpansion
 from bochner.tabular import fitting
@@ -242,6 +243,20 @@ def test_files_pipelines_and_frames_of_several_leaves(cls, tmp_path):
     np.testing.assert_allclose(framed, expected, atol=1e-4)
     piped = make_pipeline(StandardScaler(), model_of(cls)).fit(X, y)
     assert piped.score(X, y) > 0.4
+
+
+def test_a_model_whose_rows_were_prepared_in_a_file_can_be_saved(tmp_path, monkeypatch):
+    """It keeps a copy of the rows that it needs, not the file."""
+    X, y = data(SpectralRegressor)
+    monkeypatch.setattr(tables, "PREPARED_BYTES", 0)
+    others = set(maps._SCRATCHES)
+    model = model_of(SpectralRegressor).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), fitted(SpectralRegressor).predict(X))
+    gc.collect()
+    assert set(maps._SCRATCHES) <= others
+    save(model, tmp_path / "model.bochner")
+    loaded = load(tmp_path / "model.bochner")
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
 
 
 @both_models
