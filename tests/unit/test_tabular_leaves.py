@@ -2,7 +2,8 @@
 
 import gc
 import warnings
-from copy import deepcopy
+from copy import copy, deepcopy
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -218,6 +219,34 @@ def test_predictions_depend_on_the_rows_alone(cls):
     np.testing.assert_allclose(answer(model, X[7:8]), whole[7:8], atol=1e-4)
     leaf = model.blend_.members[0].tree.leaves(model.inputs_.transform(X)) == 1
     np.testing.assert_allclose(answer(model, X[leaf]), whole[leaf], atol=1e-4)
+
+
+@both_models
+def test_effects_of_several_leaves_add_up(cls):
+    """Kernels of leaves are summed in float32."""
+    model, (X, _) = fitted(cls), data(cls)
+    whole = model.predict(X) if cls is SpectralRegressor else model.scores(X)
+    for max_order in (1, 2):
+        np.testing.assert_allclose(model.effects(X, max_order).total(), whole, atol=1e-4)
+
+
+@both_models
+def test_gradients_inside_leaves_are_differences(cls):
+    """Of the member with leaves alone, in float64."""
+    model, (X, _), step = copy(fitted(cls)), data(cls), 1e-8
+    member = model.blend_.members[0]
+    precise = [replace(f, coefficients=np.float64(f.coefficients)) for f in member.expansions]
+    alone = {"members": (replace(member, expansions=tuple(precise)),), "weights": (1.0,)}
+    if cls is SpectralClassifier:
+        alone["links"] = model.blend_.links[:1]
+    model.blend_ = replace(model.blend_, **alone)
+    gradient = model.input_gradient(X)
+    for j, e in enumerate(step * np.eye(4)):
+        leaves = [member.tree.leaves(model.inputs_.transform(rows)) for rows in (X + e, X, X - e)]
+        inside = (leaves[0] == leaves[1]) & (leaves[1] == leaves[2])
+        assert np.sum(inside) > 300
+        numeric = (answer(model, X + e) - answer(model, X - e)) / (2 * step)
+        np.testing.assert_allclose(gradient[inside, ..., j], numeric[inside], rtol=1e-4, atol=1e-4)
 
 
 @both_models
