@@ -858,6 +858,123 @@ MUTANTS: list[Mutant] = [
             "tabular-spread-weights": ("lower_quantiles(scores, self.weights, shares)", "lower_quantiles(scores, np.ones(len(scores)), shares)"),
         },
     ),
+    # --- leaves, mixtures and warm starts ----------------------------------------------------
+    *_group(
+        "expansions/leaves.py",
+        "unit/test_leaves.py",
+        {
+            "leaves-threshold": (
+                "is_right = values > self.thresholds[nodes[rows]]",
+                "is_right = values >= self.thresholds[nodes[rows]]",
+            ),
+            "leaves-sides": (
+                "self.children[nodes[rows], is_right.astype(np.intp)]",
+                "self.children[nodes[rows], 1 - is_right.astype(np.intp)]",
+            ),
+            "leaves-scales": ("spreads = scales * sample.std(", "spreads = sample.std("),
+            "leaves-median": ("values[n_rows // 2], side", "values[n_rows // 3], side"),
+            "leaves-nearest-cut": ("abs(cut - n_rows / 2)", "cut"),
+            "leaves-smallest-side": ("if share >= _SMALLEST_SIDE:", "if share > 0:"),
+            "leaves-fewest-rows": ("(_FEWEST_ROWS - 0.5) / len(sample)", "0.0"),
+            "leaves-mass": ("[:, 0] / prior._mass()", "[:, 0]"),
+            "leaves-distance": ("np.sqrt(np.maximum(falls, 0.0)) / _SHORT", "np.maximum(falls, 0.0)"),
+            "leaves-constants": (
+                'parts["rest"] += constants[leaves] - constant',
+                'parts["rest"] += 0.0',
+            ),
+            "leaves-order": ("            values[rows] = own\n", "            values[rows] = own[::-1]\n"),
+            "leaves-graph-order": (
+                "sorted(leaves, key=lambda leaf: leaf[0])",
+                "sorted(leaves, key=lambda leaf: -leaf[0])",
+            ),
+            "leaves-graph-rounding": (
+                "graph.cast(graph.cast(values, np.float32), graph.dtype)",
+                "values",
+            ),
+        },
+    ),
+    *_group(
+        "tabular/fitting.py tabular/preparation.py tabular/base.py",
+        "unit/test_tabular_leaves.py unit/test_tabular_callbacks.py unit/test_tabular_dask.py",
+        {
+            "leaves-held-out": (
+                "all_held.append(numbers[len(numbers) - n_held :])",
+                "all_held.append(numbers[:n_held])",
+            ),
+            "leaves-inner-rates": (
+                "learn_again(evidence, learned, split.inner, generator)",
+                "learn_again(evidence, learned, split.data, generator)",
+            ),
+            "leaves-own-start": ("learned.prior, some, start=learned)", "learned.prior, some)"),
+            "leaves-waves-held-out": ("    weights[leaves.held] = 0.0\n", ""),
+            "leaves-trees-held-out": (
+                "held = None if leaves.leaves_one_out else leaves.held",
+                "held = None",
+            ),
+            "leaves-mean-ridge": (
+                "float(np.exp(np.mean(np.log([one.ridge for one in solved]))))",
+                "float(np.mean([one.ridge for one in solved]))",
+            ),
+            "leaves-former-name": (
+                "return self.max_leaf_rows if renamed else self.max_exact_rows",
+                "return self.max_leaf_rows",
+            ),
+            "leaves-stopped-families": (
+                "learned = timed_results(learn, range(1), islice(each, 1))",
+                "learned = timed_results(learn, range(1), range(1))",
+            ),
+            "leaves-table-order": (
+                "table = LocalTable(X).select(merged.numbers)",
+                "table = LocalTable(X)",
+            ),
+        },
+    ),
+    *_group(
+        "tabular/blending.py tabular/fitting.py export/tables.py",
+        "unit/test_blending.py",
+        {
+            "mixture-penalty": (
+                "0.5 * _EQUAL_ROWS * n_members * away @ away",
+                "0.5 * _EQUAL_ROWS * away @ away",
+            ),
+            "mixture-slope": ("-shares @ (row_weights / mixed)", "-shares @ row_weights"),
+            "mixture-rows": ("value = -row_weights @ np.log(mixed)", "value = -np.log(mixed).sum()"),
+            "mixture-probabilities": (
+                "w * link.probabilities(_scores(m, Z))",
+                "link.probabilities(_scores(m, Z)) / 3",
+            ),
+            "mixture-logarithms": ("b=np.reshape(self.weights, (-1, 1, 1))", "b=1 / 3"),
+            "mixture-jacobian": ("weight * link.jacobian(_scores(member, Z))", "link.jacobian(_scores(member, Z)) / 3"),
+            "mixture-two-classes": (
+                "np.concatenate([-slopes, slopes], axis=1)",
+                "np.concatenate([slopes, -slopes], axis=1)",
+            ),
+            "mixture-graph": (
+                "parts.append(weight * linked(scores, link))",
+                "parts.append(linked(scores, link) / 3.0)",
+            ),
+            "mixture-used": ("np.where(weights < LEAST_WEIGHT, 0.0, weights)", "weights"),
+        },
+    ),
+    *_group(
+        "learners/evidence.py",
+        "unit/test_warm_starts.py",
+        {
+            "warm-distance": (
+                "other.prior.kernel(np.diag(scales), zero)",
+                "other.prior.kernel(np.eye(d), zero)",
+            ),
+            "warm-halving": (
+                "np.where(falls_less, middle, slowest)",
+                "np.where(falls_less, slowest, middle)",
+            ),
+            "warm-bounds": ("return np.clip(other.theta, low, high)", "return other.theta"),
+            "warm-noise": ("theta[-2:] = other.theta[-2:]", "theta[-2:] = 0.0"),
+            "warm-best": ("return min(trials, key", "return max(trials, key"),
+            "warm-no-steps": ("        if not n_iterations:  #", "        if False:  #"),
+            "warm-theta": ("objective, n_steps, theta)", "objective, n_steps, np.exp(theta))"),
+        },
+    ),
     # --- ridges ------------------------------------------------------------------------------
     *_group(
         "models/ridge/model.py solvers/choice.py solvers/problem.py",

@@ -7,7 +7,7 @@ import pytest
 from export_samples import assert_close, graph_of, run
 from selection import long_except
 
-from bochner import Anova, Gaussian, KernelExpansion, Laplace
+from bochner import Anova, Gaussian, KernelExpansion, Laplace, SpectralMixture
 from bochner.expansions import leaves as leaves_module
 from bochner.expansions.leaves import LeafExpansion, LeafTree, column_scales
 
@@ -129,6 +129,8 @@ def test_scales_are_the_falls_of_the_kernel_over_a_short_distance():
     expected = np.sqrt(1 - np.exp(-rates * 0.1**2)) / 0.1
     np.testing.assert_allclose(column_scales(Gaussian(rates), 3), expected)
     np.testing.assert_allclose(column_scales(Gaussian(rates), 3), np.sqrt(rates), rtol=0.02)
+    heavy = SpectralMixture([2.0, 1.0], np.zeros((2, 3)), np.sqrt(2 * rates) * np.ones((2, 1)))
+    np.testing.assert_allclose(column_scales(heavy, 3), expected)
     anova = column_scales(Anova(length_scale=[1.0, 2.0, 1.0], weight=[1.0, 1.0, 0.0]), 3)
     assert anova[0] / anova[1] == pytest.approx(2, rel=0.05)
     assert anova[2] == 0

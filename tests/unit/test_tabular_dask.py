@@ -15,9 +15,12 @@ from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open
 from bochner.data import repetitions
 from bochner.data.dask import tables as dask_tables
 from bochner.data.dask.tables import DaskTable
+from bochner.data.tables import open_table
+from bochner.data.targets import Values
 from bochner.learners.descent import joint_descent
 from bochner.tables.read import streaming
 from bochner.tabular import fitting, preparation, waves
+from bochner.tabular.preparation import TableData, prepare_columns
 
 pd = pytest.importorskip("pandas")
 dask = pytest.importorskip("dask")
@@ -194,6 +197,20 @@ def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
     data, _, evaluation, _ = seen[0]
     held = data.rows.take(np.flatnonzero(data.weights == 0))
     np.testing.assert_allclose(np.sort(held, axis=0), np.sort(evaluation.Z, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("place", [np.asarray, there])
+@pytest.mark.parametrize("sample", [N, 300])
+def test_rows_as_given_are_those_that_were_prepared(place, sample, monkeypatch):
+    """Prepared rows are sorted: so are the rows of the table from which ranks are computed."""
+    monkeypatch.setattr(preparation, "_SAMPLE_ROWS", sample)
+    table = open_table(SpectralRegressor(), place(X), reset=True)
+    data = TableData(table, Values.of(SIGNAL), np.ones(N))
+    prepared = prepare_columns("from_dtype", data, True, 100, np.random.default_rng(0))
+    assert len(prepared.data) == sample
+    rows = prepared.table.take(np.arange(sample))
+    np.testing.assert_allclose(prepared.inputs.transform(rows), prepared.data.Z)
+    np.testing.assert_allclose(rows, X[prepared.data.numbers])
 
 
 @pytest.mark.long

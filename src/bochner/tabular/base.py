@@ -255,7 +255,8 @@ class SpectralModel(Estimator):
             members += fitting.grow_trees(leaves, rng, tasks)
         self.path_ = leaves.sentence(most_rows) + note
         step = max(1, len(leaves.data) // _IMPORTANCE_ROWS)
-        self._importance_rows = leaves.data.Z[::step][:_IMPORTANCE_ROWS]
+        # A copy, so that the model does not keep all rows.
+        self._importance_rows = np.array(leaves.data.Z[::step][:_IMPORTANCE_ROWS])
         held_out = np.stack([one.solved.held_out for one in members])
         weights = self._blend(members, held_out, leaves.evaluation, rng)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
