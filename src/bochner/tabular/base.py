@@ -27,7 +27,7 @@ from .blending import Blend
 from .effects import TableEffects, column_importances, table_effects
 from .members import Members
 from .notebook import model_html, quick_importances
-from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns
+from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 
 # Default evidence, and that for labels of many rows: more rows pay for labels only.
 _USUAL = Evidence(standardize=False)
@@ -225,13 +225,13 @@ class SpectralModel(Estimator):
                 is_large,
                 fitting.LEAVE_ONE_OUT_ROWS,
                 rng,
-                fitting.code_levels(priors),
+                priors,
             )
             preparation = fitting.choose_rank_encoding(preparation, rng)
             self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
-            priors = fitting.with_codes(priors, self.inputs_)
+            priors = with_codes(priors, self.inputs_)
             evidence = self._evidence(len(sample))
             rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
             learn = partial(fitting.learn_prior, evidence, priors[0])
@@ -247,7 +247,7 @@ class SpectralModel(Estimator):
         if self._has_waves(len(leaves.data), leaves.tree is not None):
             members += fitting.fit_waves(families[0], leaves, rng, tasks)
         if self.trees:
-            members += fitting.grow_trees(leaves, rng, tasks)
+            members += fitting.grow_trees(leaves, priors[0].categories, rng, tasks)
         self.path_ = leaves.sentence(most_rows) + note
         step = max(1, len(leaves.data) // _IMPORTANCE_ROWS)
         self._importance_rows = leaves.data.Z[::step][:_IMPORTANCE_ROWS]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -13,6 +15,8 @@ from .preparation import PreparedData
 from .solving import Solved
 
 _FOLDS = 5
+# Codes below this are categories for trees, larger ones are numbers.
+_TREE_LEVELS = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,20 +28,20 @@ class TreeMember:
     n_rows: int
 
     @classmethod
-    def fitted(cls, data: PreparedData, seed: int) -> TreeMember:
-        """Fit to all rows."""
+    def fitted(cls, data: PreparedData, seed: int, categories: Sequence[int] = ()) -> TreeMember:
+        """Fit to all rows; ``categories`` are columns of codes."""
         Z, Y, weights = data.Z, data.outputs, data.row_weights
+        few = [j for j in categories if Z[:, j].max() < _TREE_LEVELS]
+        settings: Any = {"random_state": seed, "categorical_features": few or None}
         models: tuple
         with threads_of_others():
             if isinstance(data.target, Labels):
                 codes = Y[:, 0].astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
-                model = HistGradientBoostingClassifier(random_state=seed)
+                model = HistGradientBoostingClassifier(**settings)
                 models = (model.fit(Z, codes, sample_weight=weights),)
             else:
                 models = tuple(
-                    HistGradientBoostingRegressor(random_state=seed).fit(
-                        Z, y, sample_weight=weights
-                    )
+                    HistGradientBoostingRegressor(**settings).fit(Z, y, sample_weight=weights)
                     for y in Y.T
                 )
         return cls(models, Y.shape[1], len(Z))
@@ -61,7 +65,10 @@ class TreeMember:
 
 
 def cross_fitted_trees(
-    data: PreparedData, held: np.ndarray | None, rng: np.random.Generator
+    data: PreparedData,
+    held: np.ndarray | None,
+    rng: np.random.Generator,
+    categories: Sequence[int] = (),
 ) -> Solved:
     """Fit trees to all rows, and score rows by trees that were not fitted to them.
 
@@ -71,8 +78,8 @@ def cross_fitted_trees(
     seed = int(rng.integers(2**31))
     n_rows, Y = len(data), data.outputs
     if held is not None:
-        inner = TreeMember.fitted(data.take(np.delete(np.arange(n_rows), held)), seed)
-        return Solved(TreeMember.fitted(data, seed), inner.evaluate(data.Z[held]))
+        inner = TreeMember.fitted(data.take(np.delete(np.arange(n_rows), held)), seed, categories)
+        return Solved(TreeMember.fitted(data, seed, categories), inner.evaluate(data.Z[held]))
     held_out = np.zeros_like(Y)
     for share in _fold_shares(data, rng):
         held, kept = np.flatnonzero(share), np.flatnonzero(share < 1)
@@ -81,9 +88,9 @@ def cross_fitted_trees(
         if isinstance(data.target, Labels) and not np.any(np.ptp(others.outputs, axis=0)):
             scores = np.broadcast_to(others.outputs[0], (len(held), Y.shape[1]))
         else:
-            scores = TreeMember.fitted(others, seed).evaluate(data.Z[held])
+            scores = TreeMember.fitted(others, seed, categories).evaluate(data.Z[held])
         held_out[held] += share[held, None] * scores
-    return Solved(TreeMember.fitted(data, seed), held_out)
+    return Solved(TreeMember.fitted(data, seed, categories), held_out)
 
 
 def _fold_shares(data, rng):
