@@ -21,14 +21,13 @@ from bochner import (
     save,
 )
 from bochner.data import LocalRows
-from bochner.data.targets import Labels, Values
+from bochner.data.targets import Labels
 from bochner.data.training import TrainingData
 from bochner.expansions.leaves import LeafTree, column_scales
 from bochner.learners.evidence import LearnedPrior
 from bochner.priors import WithCategories
 from bochner.tabular import preparation, waves
 from bochner.tabular.preparation import PreparedData
-from bochner.tabular.trees import TreeMember, cross_fitted_trees
 from bochner.tabular.waves import solve_descending
 
 pd = pytest.importorskip("pandas")
@@ -387,27 +386,7 @@ def test_priors_of_distances_keep_one_column_for_each_level():
     assert isinstance(model.members_[0].prior, Laplace)
 
 
-# --- trees, leaves and waves -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("held", [None, np.arange(200)])
-def test_trees_know_categories(held):
-    X, y = effects_of_levels(n=1500, n_levels=40)
-    parts = PreparedData(X, Values(y[:, None]), np.ones(len(y)))
-    scored, errors = slice(None) if held is None else held, []
-    for categories in ((), (1,)):
-        solved = cross_fitted_trees(parts, held, np.random.default_rng(0), categories)
-        errors.append(np.mean((solved.held_out[:, 0] - y[scored]) ** 2))
-    assert errors[1] < 0.8 * errors[0]
-    strange = np.array([[0.0, 40.0]])  # of an unknown level
-    assert np.isfinite(solved.expansion.evaluate(strange)).all()
-
-
-def test_trees_read_more_than_255_codes_as_numbers():
-    X, y = effects_of_levels(n=400, n_levels=1000)
-    parts = PreparedData(X, Values(y[:, None]), np.ones(400))
-    plain, other = (TreeMember.fitted(parts, 0, some) for some in ((), (1,)))
-    np.testing.assert_array_equal(plain.evaluate(X), other.evaluate(X))
+# --- leaves and waves -----------------------------------------------------------------------------
 
 
 def test_leaves_split_codes_last():

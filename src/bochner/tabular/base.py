@@ -247,7 +247,7 @@ class SpectralModel(Estimator):
         if self._has_waves(len(leaves.data), leaves.tree is not None):
             members += fitting.fit_waves(families[0], leaves, rng, tasks)
         if self.trees:
-            members += fitting.grow_trees(leaves, priors[0].categories, rng, tasks)
+            members += fitting.grow_trees(leaves, rng, tasks)
         self.path_ = leaves.sentence(most_rows) + note
         step = max(1, len(leaves.data) // _IMPORTANCE_ROWS)
         self._importance_rows = leaves.data.Z[::step][:_IMPORTANCE_ROWS]

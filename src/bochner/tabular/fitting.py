@@ -397,12 +397,10 @@ def fit_waves(
     return [Candidate("waves", family.learned, one.result, one.seconds) for one in results]
 
 
-def grow_trees(
-    leaves: Leaves, categories: Sequence[int], rng: np.random.Generator, tasks: FitTasks
-) -> list[Candidate]:
-    """Fit trees to all rows; ``categories`` are columns of codes."""
+def grow_trees(leaves: Leaves, rng: np.random.Generator, tasks: FitTasks) -> list[Candidate]:
+    """Fit trees to all rows."""
     held = None if leaves.leaves_one_out else leaves.held
-    work = partial(timed, cross_fitted_trees, leaves.data, held, rng, categories)
+    work = partial(timed, cross_fitted_trees, leaves.data, held, rng)
     results = [work() for _ in tasks.each("growing", ["trees"])]
     return [Candidate("trees", None, one.result, one.seconds) for one in results]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -15,8 +13,6 @@ from .preparation import PreparedData
 from .solving import Solved
 
 _FOLDS = 5
-# Codes below this are categories for trees, larger ones are numbers.
-_TREE_LEVELS = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +24,20 @@ class TreeMember:
     n_rows: int
 
     @classmethod
-    def fitted(cls, data: PreparedData, seed: int, categories: Sequence[int] = ()) -> TreeMember:
-        """Fit to all rows; ``categories`` are columns of codes."""
+    def fitted(cls, data: PreparedData, seed: int) -> TreeMember:
+        """Fit to all rows."""
         Z, Y, weights = data.Z, data.outputs, data.row_weights
-        few = [j for j in categories if Z[:, j].max() < _TREE_LEVELS]
-        settings: Any = {"random_state": seed, "categorical_features": few or None}
         models: tuple
         with threads_of_others():
             if isinstance(data.target, Labels):
                 codes = Y[:, 0].astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
-                model = HistGradientBoostingClassifier(**settings)
+                model = HistGradientBoostingClassifier(random_state=seed)
                 models = (model.fit(Z, codes, sample_weight=weights),)
             else:
                 models = tuple(
-                    HistGradientBoostingRegressor(**settings).fit(Z, y, sample_weight=weights)
+                    HistGradientBoostingRegressor(random_state=seed).fit(
+                        Z, y, sample_weight=weights
+                    )
                     for y in Y.T
                 )
         return cls(models, Y.shape[1], len(Z))
@@ -65,10 +61,7 @@ class TreeMember:
 
 
 def cross_fitted_trees(
-    data: PreparedData,
-    held: np.ndarray | None,
-    rng: np.random.Generator,
-    categories: Sequence[int] = (),
+    data: PreparedData, held: np.ndarray | None, rng: np.random.Generator
 ) -> Solved:
     """Fit trees to all rows, and score rows by trees that were not fitted to them.
 
@@ -78,8 +71,8 @@ def cross_fitted_trees(
     seed = int(rng.integers(2**31))
     n_rows, Y = len(data), data.outputs
     if held is not None:
-        inner = TreeMember.fitted(data.take(np.delete(np.arange(n_rows), held)), seed, categories)
-        return Solved(TreeMember.fitted(data, seed, categories), inner.evaluate(data.Z[held]))
+        inner = TreeMember.fitted(data.take(np.delete(np.arange(n_rows), held)), seed)
+        return Solved(TreeMember.fitted(data, seed), inner.evaluate(data.Z[held]))
     held_out = np.zeros_like(Y)
     for share in _fold_shares(data, rng):
         held, kept = np.flatnonzero(share), np.flatnonzero(share < 1)
@@ -88,9 +81,9 @@ def cross_fitted_trees(
         if isinstance(data.target, Labels) and not np.any(np.ptp(others.outputs, axis=0)):
             scores = np.broadcast_to(others.outputs[0], (len(held), Y.shape[1]))
         else:
-            scores = TreeMember.fitted(others, seed, categories).evaluate(data.Z[held])
+            scores = TreeMember.fitted(others, seed).evaluate(data.Z[held])
         held_out[held] += share[held, None] * scores
-    return Solved(TreeMember.fitted(data, seed, categories), held_out)
+    return Solved(TreeMember.fitted(data, seed), held_out)
 
 
 def _fold_shares(data, rng):

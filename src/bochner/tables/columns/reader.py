@@ -29,11 +29,10 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     Numbers may be written with thousands separators, currency or percent signs, a decimal comma or
     in parentheses. Dates become days since 1970, and sine and cosine of the time of year, week and
-    day if these vary. Identifiers and free text are left out. A tabular model has a column for each
-    of the 49 most frequent levels of a category. A category with more than 50 levels also gets the
-    mean of the target over the rows of each level (``TargetEncoder``; for classes the share of
-    each). ``fit_transform`` computes the means of training rows from other folds; ``transform``
-    uses the means of all training rows.
+    day if these vary. Identifiers and free text are left out. A category with more than 50 levels
+    also gets the mean of the target over the rows of each level (``TargetEncoder``; for classes the
+    share of each). ``fit_transform`` computes the means of training rows from other folds;
+    ``transform`` uses the means of all training rows.
 
     Parameters
     ----------
