@@ -1075,6 +1075,33 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "_loops/category_grams.py _loops/gram_kernels.py priors/categories.py learners/evidence.py "
+        "data/inputs.py tabular/waves.py expansions/leaves.py",
+        "unit/test_categories.py conformance/test_priors.py",
+        {
+            "categories-factor": (
+                "row[k] *= one if others[k] == code else share",
+                "row[k] *= one if others[k] < code else share",
+            ),
+            "categories-slope": (
+                "factor = -4 if self.order == GAUSSIAN else 2",
+                "factor = 2",
+            ),
+            "categories-sampler": ("size = np.maximum(np.abs(centered) - shares, 0.0)", "size = np.maximum(np.abs(centered) - shares / 2, 0.0)"),
+            "categories-gradient": ("gradient[:, :, kernel.columns] = 0.0", "pass"),
+            "categories-effects": ("(share, (1 - share) * is_equal)", "(share, is_equal)"),
+            "categories-graph": ("points[:, j][None])", "points[:, 0][None])"),
+            "categories-linear": ("slopes[codes] = 0.0", "pass"),
+            "categories-products": (
+                "X = np.delete(self.X, list(self.prior.categories), axis=1)",
+                "X = self.X",
+            ),
+            "categories-unknown": ("np.where(codes < 0, len(names), codes)", "np.maximum(codes, 0)"),
+            "categories-descent": ("like(pace * descends,", "like(pace,"),
+            "categories-leaves": ("*= _CODES_LAST", "*= 1.0"),
+        },
+    ),
+    *_group(
         "data/batches.py data/dask/batches.py",
         "unit/test_dask_batches.py unit/test_batches.py",
         {

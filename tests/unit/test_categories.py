@@ -26,7 +26,7 @@ from bochner.data.training import TrainingData
 from bochner.expansions.leaves import LeafTree, column_scales
 from bochner.learners.evidence import LearnedPrior
 from bochner.priors import WithCategories
-from bochner.tabular import fitting, waves
+from bochner.tabular import preparation, waves
 from bochner.tabular.preparation import PreparedData
 from bochner.tabular.waves import solve_descending
 
@@ -295,7 +295,7 @@ def test_strong_effects_of_200_levels():
     assert [type(one.prior) for one in model.members_] == 3 * [WithCategories]
     assert [one.name for one in model.members_] == ["anova", "laplace", "gaussian"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "CODE_LEVELS", None)
+        patch.setattr(preparation, "CODE_LEVELS", None)
         one_hot = SpectralRegressor(**QUICK).fit(frame, y)
     assert model.score(test, truth) > max(0.9, one_hot.score(test, truth) + 0.1)
 

@@ -27,7 +27,7 @@ from .blending import Blend
 from .effects import TableEffects, column_importances, table_effects
 from .members import Members
 from .notebook import model_html, quick_importances
-from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns
+from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 
 # Default evidence for few rows, for values of many rows, and for labels of many rows: over 1000
 # rows pay for labels only.
@@ -230,13 +230,13 @@ class SpectralModel(Estimator):
                 is_large,
                 fitting.LEAVE_ONE_OUT_ROWS,
                 rng,
-                fitting.code_levels(priors),
+                priors,
             )
             preparation = fitting.choose_rank_encoding(preparation, rng)
             self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
-            priors = fitting.with_codes(priors, self.inputs_)
+            priors = with_codes(priors, self.inputs_)
             evidence = self._evidence(len(sample))
             rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
             learn = partial(fitting.learn_prior, evidence, priors[0])

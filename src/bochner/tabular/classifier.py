@@ -22,7 +22,8 @@ class SpectralClassifier(Classifier, SpectralModel):
     __doc__ = f"""Classifier for tables: a blend of exact kernel machines with learned kernels.
 
     Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``, with
-    ``ranks`` if the evidence of 500 rows is in favor of them. For each family of priors
+    ``ranks`` if the evidence of 500 rows is in favor of them. A category with more than 20 levels
+    has one factor of each kernel, see ``WithCategories``. For each family of priors
     (``Anova``, ``Laplace`` and ``Gaussian``), ``Evidence`` learns a prior on up to 2000 rows, and
     kernel ridge regression of the one-hot labels is solved on all rows. Held-out scores choose the
     ridge, turn the scores of each family into probabilities (``ProbabilityLink``), and choose the

@@ -18,17 +18,15 @@ from .._checks import refuse_class
 from .._estimator import FitTasks
 from .._loops.threads import at_most_threads, ordered_map, thread_count
 from ..data import LocalRows
-from ..data.inputs import TableInputs
 from ..data.repetitions import held_out_size
 from ..data.targets import Labels, Values
 from ..data.training import TrainingData
 from ..expansions.leaves import LeafExpansion, LeafTree, column_scales
 from ..learners.evidence import Evidence, LearnedPrior, check_learnable
-from ..priors import Anova, Gaussian, Laplace, SpectralPrior, WithCategories
-from ..priors.categories import has_column_factors
+from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 from .blending import LEAST_WEIGHT
 from .members import Member
-from .preparation import Preparation, PreparedData
+from .preparation import Preparation, PreparedData, with_codes
 from .solving import Solved, solve_holding_out, solve_leaving_out
 from .trees import cross_fitted_trees
 from .waves import solve_descending
@@ -45,8 +43,6 @@ _MOST_MATRICES, _LEAF_LEARNING_ROWS, _LEAF_STEPS = 8, 1000, 5
 _WARM_STEPS, _FEWEST_WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, 600
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
-# Levels above which a category has one factor of the kernel instead of a column for each level.
-CODE_LEVELS = 20
 # Evidence that chooses between numbers and ranks, by a few iterations on some rows.
 _RANK_EVIDENCE, _RANK_PRIOR = Evidence(n_rows=500, n_iterations=10, standardize=False), Laplace()
 # The share of ranks that is tried, and the gain in nats per row that it needs.
@@ -109,17 +105,6 @@ def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
         name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
         for k, name in enumerate(names)
     ]
-
-
-def code_levels(priors: tuple[SpectralPrior, ...]) -> int | None:
-    """Return the levels above which categories are codes, None if a prior cannot have codes."""
-    return CODE_LEVELS if all(map(has_column_factors, priors)) else None
-
-
-def with_codes(priors: tuple[SpectralPrior, ...], inputs: TableInputs) -> tuple[SpectralPrior, ...]:
-    """Return the priors for prepared columns, some of which may hold codes."""
-    codes = tuple(inputs.code_columns_.tolist())
-    return tuple(WithCategories(prior, codes) for prior in priors) if codes else priors
 
 
 def timed_results(

@@ -13,7 +13,11 @@ from ..data.inputs import TableInputs
 from ..data.repetitions import EqualRows, different, equal_rows, target_columns
 from ..data.tables import LocalTable, Table
 from ..data.targets import Labels, Values
+from ..priors import SpectralPrior, WithCategories
+from ..priors.categories import has_column_factors
 
+# Levels above which a category has one factor of the kernel instead of a column for each level.
+CODE_LEVELS = 20
 # Rows of a large table from which its columns are prepared and its priors learned.
 _SAMPLE_ROWS = 50_000
 
@@ -161,9 +165,12 @@ def prepare_columns(
     is_large: bool,
     most_ties: int,
     rng: np.random.Generator,
-    code_levels: int | None,
+    priors: tuple[SpectralPrior, ...],
 ) -> Preparation:
-    """Fit an encoder, and prepare all rows, or at most 50 000 of a large table."""
+    """Fit an encoder, and prepare all rows, or at most 50 000 of a large table.
+
+    Categories with many levels are codes if all priors can have a factor for them.
+    """
     numbers = np.arange(len(data))
     if is_large:
         present = np.flatnonzero(data.weights > 0)
@@ -171,12 +178,19 @@ def prepare_columns(
         numbers = present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
         data = data.take(numbers)
     X = data.table.take(np.arange(len(data)))
+    code_levels = CODE_LEVELS if all(map(has_column_factors, priors)) else None
     inputs = TableInputs(categorical_features, code_levels=code_levels)
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
     merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_large else most_ties)
     table = LocalTable(X).select(merged.numbers)
     merged = replace(merged, numbers=numbers[merged.numbers])
     return Preparation(inputs, merged, table, data.note or repetition_note(equal))
+
+
+def with_codes(priors: tuple[SpectralPrior, ...], inputs: TableInputs) -> tuple[SpectralPrior, ...]:
+    """Return the priors with a factor for each prepared column of codes."""
+    codes = tuple(inputs.code_columns_.tolist())
+    return tuple(WithCategories(prior, codes) for prior in priors) if codes else priors
 
 
 def prepare_all_rows(data: TableData, inputs: TableInputs) -> tuple[PreparedData, str]:
