@@ -436,7 +436,7 @@ MUTANTS: list[Mutant] = [
             "convex-covariance": ("centered = targets - np.average(targets, axis=0, "
                                   "weights=weights)\n", "centered = targets - "
                                                         "targets.mean(axis=0)\n"),
-            "convex-smallest-count": ("(smallest := values.min()) < 0", "(smallest := values.max()) < 0"),
+            "convex-smallest-count": ("        loss.check_targets(values)\n", ""),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
             "custom-even": ("((opposite, \"even\"), (values.transpose", "((values, \"even\"), "
                                                                         "(values.transpose"),
@@ -493,7 +493,7 @@ MUTANTS: list[Mutant] = [
                                                         "phases[best]\n\n\ndef _phase_losses"),
             "gbrff2-unchecked-kernel": ("        if values[k] < values[best] * (1 - margin):\n     "
                                         "       best = k\n    return phases[best]\n\n\n@compiled", "        pass\n    return phases[best]\n\n\n@compiled"),
-            "gbrff-own-layout": ("rows, owner = rows.in_c_order(SMALL), type(self)", "owner = type(self)"),
+            "gbrff-own-layout": ("._with_target(rows.in_c_order(SMALL), y", "._with_target(rows, y"),
             "gbrff-own-blocks": ("if isinstance(self.source, np.ndarray) else self",
                                  "if self.in_memory else self"),
         },
@@ -661,7 +661,7 @@ MUTANTS: list[Mutant] = [
             "copies-ridge-sum": ("return np.bincount(self.groups, "
                                  "units)[self.groups].astype(np.float64)", "return units"),
             "copies-exact-ridge": ("together = equal.left_out_weights()[first]", "together = np.ones(len(first))"),
-            "copies-temperature": ("self.ridge_.mean_leverage() * self.ridge_._mean_left_out", "self.ridge_.mean_leverage()"),
+            "copies-temperature": ("self.ridge_.mean_leverage() * data.mean_left_out_weight()", "self.ridge_.mean_leverage()"),
             "copies-evidence": ("return first, totals / (equal.unit if equal.are_ties else "
                                 "totals.mean())", "return first, totals"),
         },

@@ -15,7 +15,7 @@ from ._checks import refuse_class
 from ._terminal.progress import listening, track
 from .data import Block, Rows, gathered, with_the_scheduler
 from .data.checks import check_rows, check_weights
-from .data.targets import Target, Values
+from .data.targets import Values
 from .data.training import TrainingData
 from .losses import predicted_codes
 
@@ -203,7 +203,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         """Validate the data of ``fit``."""
-        return self._with_target(self._read_rows(X, reset=True), y, sample_weight)
+        rows = self._read_rows(X, reset=not self._continues())
+        return self._with_target(rows, y, sample_weight)
+
+    def _continues(self) -> bool:
+        """Return True if the next fit is a warm start, which continues the previous one."""
+        return getattr(self, "warm_start", False) and self.__sklearn_is_fitted__()
 
     def _with_target(self, rows: Rows, y: Any, sample_weight: Any) -> TrainingData:
         """Validate y and the weights; a classifier's are multiplied with those of its classes."""
@@ -213,7 +218,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         target = self._check_target(y, len(rows))
         return TrainingData(rows, target, check_weights(sample_weight, len(rows)))
 
-    def _check_target(self, y: Any, n_rows: int) -> Target | None:
+    def _check_target(self, y: Any, n_rows: int) -> Any:
         """Validate y of an estimator that is not a classifier; None if y is not needed."""
         return Values.of(y, n_rows, owner=type(self).__name__)
 

@@ -403,7 +403,7 @@ class Poisson(Loss):
         if (least := np.min(targets)) < 0:
             raise ValueError(
                 f"The Poisson loss needs non-negative targets, got {least:.3g}. Use another loss, "
-                "e.g. loss='squared'."
+                "e.g. the squared loss."
             )
 
     def least(self, targets):

@@ -123,6 +123,7 @@ def zip_of(**members):
         (zip_of(schema_json="{"), "damaged or not a model file"),
         (zip_of(schema_json="[]"), "a node of its description is invalid"),
     ],
+    ids=["pickle", "other zip", "no JSON", "a list"],  # archives contain the time
 )
 def test_foreign_files_are_refused(tmp_path, content, message):
     (tmp_path / "x.skops").write_bytes(content)

@@ -251,7 +251,7 @@ def test_counts_are_predicted_by_their_mean_and_negative_ones_refused():
     assert model.predict(X).sum() == pytest.approx(
         y.sum(), rel=1e-6
     )  # a free constant: residuals add up to nothing
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="non-negative targets, got -3"):
         model.fit(X, y - 3.0)
 
 

@@ -179,6 +179,7 @@ class FourierBooster(Estimator):
     random_state: Any = None
 
     _atoms_per_round: ClassVar[int] = 1
+    __sklearn_is_fitted__ = shared.is_fitted
     jacobian = shared.jacobian
 
     @restore_on_failure
@@ -213,7 +214,7 @@ class FourierBooster(Estimator):
         self
         """
         self._check_parameters()
-        if shared.continues(self):
+        if self._continues():
             shared.check_warm_start(self)
         else:
             # State for a warm start: the fit in standardized inputs, and their standardization.

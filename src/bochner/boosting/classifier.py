@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._estimator import Classifier, keyword_only_from
-from ..data.checks import check_rows, check_weights
+from ..data.checks import check_weights
 from ..data.targets import Labels
 from ..data.training import TrainingData
 from ..losses import Exponential, Logistic, Loss, Multinomial, check_loss_parameter
@@ -50,19 +50,15 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
     class_weight: Any = None
 
     slope_: ClassVar[float] = 1.0  # factor of the scores for probabilities
-    _map_scores = shared.map_scores
+    _score_block = shared.score_block
     _probabilities = property(shared.probabilities)
     staged_decision_function = shared.staged_decision_function
     staged_predict = shared.staged_predict
     staged_predict_proba = shared.staged_predict_proba
 
-    def _read(self, X, y, sample_weight):
-        rows, owner = check_rows(self, X, reset=not shared.continues(self)), type(self).__name__
-        return TrainingData.of_labels(rows, y, sample_weight, self.class_weight, owner=owner)
-
     def _prepare(self, data: TrainingData) -> None:
         classes = data.target.classes
-        if shared.continues(self):
+        if self._continues():
             shared.check_warm_start(self, classes)
         self.classes_, self.loss_ = classes, self._loss(len(classes))
 

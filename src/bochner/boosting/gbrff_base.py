@@ -13,7 +13,6 @@ from .._estimator import Classifier, Estimator
 from .._loops.threads import threads_for_rows_only
 from .._terminal.progress import track
 from ..data import LocalRows, Rows
-from ..data.checks import check_rows
 from ..data.repetitions import FEW_ROWS, equal_rows
 from ..data.training import TrainingData, members
 from ..expansions.waves import Expansion, ExpansionModel, derivative_importances
@@ -90,27 +89,26 @@ class GBRFFBase(Classifier, Estimator):
     warm_start: bool = False
     random_state: Any = None
 
-    _map_scores = shared.map_scores
+    __sklearn_is_fitted__ = shared.is_fitted
+    _score_block = shared.score_block
     _probabilities = property(shared.probabilities)
     jacobian = shared.jacobian
     staged_decision_function = shared.staged_decision_function
     staged_predict = shared.staged_predict
     staged_predict_proba = shared.staged_predict_proba
 
-    def _read(self, X, y, sample_weight):
-        rows = check_rows(self, X, reset=not shared.continues(self))
+    def _with_target(self, rows, y, sample_weight):
         self._check_own_parameters(rows.n_features)
         # BLAS rounds differently for each layout, and boosting amplifies rounding in each round.
         # So equal numbers must have one layout, whatever array, frame or file they come from.
-        rows, owner = rows.in_c_order(SMALL), type(self).__name__
-        return TrainingData.of_labels(rows, y, sample_weight, self.class_weight, owner=owner)
+        return super()._with_target(rows.in_c_order(SMALL), y, sample_weight)
 
     def _fit(self, data: TrainingData) -> None:
         """Run ``n_rounds`` rounds; a warm start runs those that are missing.
 
         A row of weight h counts as h rows in every sum over rows, and in n.
         """
-        data, continued = data.distinct(), shared.continues(self)
+        data, continued = data.distinct(), self._continues()
         rows, labels = data.rows, data.target
         # From this first pass on, the workers of a cluster keep the rows.
         rows.assert_all_finite()

@@ -11,7 +11,6 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._checks import check_share
 from .._estimator import keyword_only_from, score_in_memory
-from ..data.checks import check_rows
 from ..data.targets import Values
 from ..data.training import TrainingData
 from ..losses import (
@@ -62,15 +61,14 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
     level: float = 0.9
     n_rounds: int = 300
 
-    def _read(self, X, y, sample_weight):
-        rows, owner = check_rows(self, X, reset=not shared.continues(self)), type(self).__name__
-        data = TrainingData.of_values(rows, y, sample_weight, owner=owner)
-        self._chosen_loss().check_targets(data.target.rows)
-        return data
+    def _check_target(self, y: Any, n_rows: int) -> Values:
+        values = super()._check_target(y, n_rows)
+        self._chosen_loss().check_targets(values.rows)
+        return values
 
     def _prepare(self, data: TrainingData) -> None:
         values = data.target
-        if not shared.continues(self):
+        if not self._continues():
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, data.weights)
             low, high, _ = values.extent(self._target_shift, data.weights)
@@ -83,8 +81,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         return (target.rows - self._target_shift) / self._target_scale
 
     def _read_validation(self, rows, y, sample_weight):
-        data = TrainingData.of_values(rows, y, sample_weight, owner=type(self).__name__)
-        self.loss_.check_targets(data.target.rows)
+        data = self._with_target(rows, y, sample_weight)
         n_outputs = data.target.rows.shape[1]
         if n_outputs != len(self._target_shift):
             raise ValueError(
@@ -125,7 +122,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
 
     def predict(self, X: Any) -> Any:
         """Return predictions in the shape of y, (n_samples,) or (n_samples, n_outputs)."""
-        rows = shared.read_rows(self, X)
+        rows = self._read_rows(X)
         return self._predictions(self.expansion_.evaluate(rows))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:

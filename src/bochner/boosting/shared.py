@@ -7,20 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._checks import missing_method
-from ..data import Block, Rows, of_predictions
-from ..data.checks import check_rows
+from ..data import of_predictions
 from ..losses import Loss, class_probabilities, has_method
 
 # Rows over which squared derivatives are averaged: importances need a few digits only.
 IMPORTANCE_ROWS = 2000
-
-
-def continues(model: Any) -> bool:
-    """Return True if the next fit is a warm start."""
-    return model.warm_start and hasattr(model, "expansion_")
 
 
 def check_warm_start(model: Any, classes: np.ndarray | None = None) -> None:
@@ -39,23 +32,19 @@ def check_warm_start(model: Any, classes: np.ndarray | None = None) -> None:
 # --- methods: both families assign these functions in the bodies of their classes ----------------
 
 
-def read_rows(self: Any, X: Any) -> Rows:
-    """Validate rows for a fitted model."""
-    check_is_fitted(self, "expansion_")
-    return check_rows(self, X, reset=False)
+def is_fitted(self: Any) -> bool:
+    """Return True after a fit; during the first one, other attributes are set already."""
+    return hasattr(self, "expansion_")
 
 
-def map_scores(self: Any, X: Any, function: Callable, n_columns: int | None, dtype: Any) -> Any:
-    """Return ``function(scores)`` of all rows, block by block; rows on Dask stay lazy."""
-    rows = read_rows(self, X)
-    scores = self.expansion_.block()
-    block = Block(_function_of_scores, function, scores, row_bytes=scores.row_bytes)
-    return rows.map(block, n_columns, dtype=dtype)
+def score_block(self: Any) -> Callable:
+    """Return the function from a block of rows to its scores."""
+    return self.expansion_.block()
 
 
 def staged_scores(self: Any, X: Any) -> Iterator[Any]:
     """Return the scores after each round, (n_samples, n_outputs)."""
-    rows = read_rows(self, X)
+    rows = self._read_rows(X)
     return self.expansion_.staged(rows, self._atoms_per_round)
 
 
@@ -64,7 +53,7 @@ def jacobian(self: Any, X: Any) -> Any:
 
     The shape is (n_samples, n_features) for one score, (n_samples, n_outputs, n_features) for more.
     """
-    rows = read_rows(self, X)
+    rows = self._read_rows(X)
     slopes = self.expansion_.jacobian(rows)
     return slopes[:, 0] if self.expansion_.n_outputs == 1 else slopes
 
@@ -93,10 +82,6 @@ def staged_predict_proba(self: Any, X: Any) -> Iterator[Any]:
         of_predictions(self._probabilities, scores, scores.dtype, len(self.classes_))
         for scores in staged_scores(self, X)
     )
-
-
-def _function_of_scores(function, scores, X, out):
-    out[...] = function(scores(X))
 
 
 def _probabilities(loss: Loss, slope: float, scores: np.ndarray) -> np.ndarray:

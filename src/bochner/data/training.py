@@ -12,7 +12,7 @@ from . import repetitions
 from .checks import check_weights
 from .repetitions import EqualRows, different, equal_rows, target_columns
 from .rows import LocalRows, Rows
-from .targets import Labels, Target, Values
+from .targets import Labels, Target
 
 # Equal rows are merged in tables of at most this many numbers.
 _MOST_COMPARED = 2**24
@@ -63,12 +63,6 @@ class TrainingData:
         labels, weights = Labels.weighted(y, len(rows), sample_weight, class_weight, owner=owner)
         counts = None if class_weight is None else check_weights(sample_weight, len(rows))
         return cls(rows, labels, weights, counts)
-
-    @classmethod
-    def of_values(cls, rows: Rows, y: Any, sample_weight: Any, *, owner: str) -> Self:
-        """Read the values of a regressor."""
-        values = Values.of(y, len(rows), owner=owner)
-        return cls(rows, values, check_weights(sample_weight, len(rows)))
 
     def __len__(self) -> int:
         return len(self.rows)

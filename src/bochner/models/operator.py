@@ -201,10 +201,7 @@ class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
 
     def _loss_and_targets(self, data):
         loss, values, weights = self.loss or Squared(), data.target.rows, data.weights
-        if isinstance(loss, Poisson) and (smallest := values.min()) < 0:
-            raise ValueError(
-                f"Poisson() needs counts or rates of at least 0, but y reaches {smallest:.3g}."
-            )
+        loss.check_targets(values)
         self._one_dimensional = data.target.one_dimensional
         mean = np.average(values, axis=0, weights=weights)
         unit = float(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights).mean()))
