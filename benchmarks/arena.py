@@ -93,23 +93,40 @@ def curve_keys(names, learners):
 
 def fit_all(keys, lines, path):
     """Fit what is missing, and append a line for each fit to ``lines`` and to the file."""
-    warmed, loaded = set(), None
+    works, loaded = {}, None
     for key in missing(keys, lines):
-        table, split, learner, tuned, rows = key
+        table, split, name, tuned, rows = key
         if loaded != table:
             (frame, y, task), loaded = load_table(table), table
-        classify, line = task == "classification", dict(zip(KEY, key)) | {"task": task}
-        line["version"] = LEARNERS[learner].version
+        learner, classify = LEARNERS[name], task == "classification"
         train, test = split_rows(y, task, split, rows)
+        if not learner.accepts(frame.iloc[train], y[train], classify):
+            continue
+        if (name, task) not in works:
+            works[name, task] = can_fit(name, classify)
+        if not works[name, task]:
+            continue
+        line = dict(zip(KEY, key)) | {"task": task, "version": learner.version}
         try:
-            if (learner, classify) not in warmed:
-                warmed.add((learner, classify))
-                warm(LEARNERS[learner], classify)
-            line |= measured(LEARNERS[learner], frame, y, classify, train, test, split, tuned)
+            line |= measured(learner, frame, y, classify, train, test, split, tuned)
         except Exception as error:  # of another library: it counts as a loss of that learner
-            line["error"] = f"{type(error).__name__}: {error}"[:200]
+            line["error"] = described(error)
         lines.append(line)
         append_line(path, line)
+
+
+def can_fit(name, classify):
+    """Fit a small table, before any measured fit; a learner that cannot do so is left out."""
+    try:
+        warm(LEARNERS[name], classify)
+    except Exception as error:  # of a library that does not work with the others installed
+        print(f"{name} does not work here, and is left out: {described(error)}", file=sys.stderr)
+        return False
+    return True
+
+
+def described(error):
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def learners_to_run(only):

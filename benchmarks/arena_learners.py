@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import loguniform, randint, uniform
@@ -56,14 +57,17 @@ def xgboost(X, classify, seed):
     return build(enable_categorical=True, random_state=seed, n_jobs=1)
 
 
-def random_forest(X, classify, seed):
-    """Return a forest; levels of categories become numbers, missing cells stay."""
+def coded_levels():
+    """Return a step that makes numbers of the levels of categories; missing cells stay."""
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
-    coded = make_column_transformer(
+    return make_column_transformer(
         (encoder, make_column_selector(dtype_include="category")), remainder="passthrough"
     )
+
+
+def random_forest(X, classify, seed):
     build = RandomForestClassifier if classify else RandomForestRegressor
-    return make_pipeline(coded, build(random_state=seed, n_jobs=1))
+    return make_pipeline(coded_levels(), build(random_state=seed, n_jobs=1))
 
 
 def explainable_boosting(X, classify, seed):
@@ -98,6 +102,12 @@ def recursive_features(X, classify, seed):
 
     build = XRFM_D_Classifier if classify else XRFM_D_Regressor
     return with_medians(build(device="cpu", n_threads=1, random_state=seed))
+
+
+def tabpfn(X, classify, seed):
+    from tabpfn import TabPFNClassifier
+
+    return make_pipeline(coded_levels(), TabPFNClassifier(device="cpu", seed=seed))
 
 
 # The ranges are those of the papers in docs/benchmarks.md. They stop trees early on a holdout; we
@@ -153,15 +163,30 @@ FOREST_SPACE = {
 
 @dataclass(frozen=True)
 class Learner:
-    """A learner: its model for a table, the modules that it needs, and the space of its tuning."""
+    """A learner: its model for a table, the modules that it needs, and the space of its tuning.
+
+    ``checkpoint`` is a file in the folder of its first module, without which it would start a
+    download. ``limits`` are the most training rows, columns and classes of a learner for classes.
+    """
 
     build: Callable
     needs: tuple[str, ...] = ()
     space: dict | None = None
+    checkpoint: str | None = None
+    limits: tuple[int, int, int] | None = None
 
     @property
     def installed(self):
-        return all(find_spec(name) is not None for name in self.needs)
+        found = [find_spec(name) for name in self.needs]
+        if None in found or self.checkpoint is None:
+            return None not in found
+        return (Path(found[0].origin).parent / self.checkpoint).is_file()
+
+    def accepts(self, X, y, classify):
+        """Return whether the training rows are within the limits."""
+        if self.limits is None:
+            return True
+        return classify and all(np.less_equal((*X.shape, len(np.unique(y))), self.limits))
 
     @property
     def version(self):
@@ -181,6 +206,12 @@ LEARNERS = {
     "EBM": Learner(explainable_boosting, ("interpret",)),
     "RealMLP": Learner(real_mlp, ("pytabkit",)),
     "xRFM": Learner(recursive_features, ("pytabkit", "xrfm")),
+    "TabPFN v1": Learner(
+        tabpfn,
+        ("tabpfn",),
+        checkpoint="models_diff/prior_diff_real_checkpoint_n_0_epoch_42.cpkt",
+        limits=(1024, 100, 10),
+    ),
 }
 
 
@@ -270,5 +301,6 @@ def measured(learner, frame, y, classify, train, test, seed, n_tried):
         predicted = predictions(model, classes, X_test)
         seconds = {"fit seconds": between - begun, "predict seconds": time.process_time() - between}
     return {
-        key: float(value) for key, value in (scores(y[test], predicted, classes) | seconds).items()
+        key: float(f"{value:.6g}")
+        for key, value in (scores(y[test], predicted, classes) | seconds).items()
     }

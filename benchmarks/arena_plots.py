@@ -7,7 +7,7 @@ from arena_learners import LEARNERS
 from arena_report import HALVES, SCORES, compared, curves_of, rated
 from matplotlib.figure import Figure
 
-COLORS = dict(zip(LEARNERS, matplotlib.colormaps["tab10"].colors))
+COLORS = dict(zip(LEARNERS, [*matplotlib.colormaps["tab10"].colors, "black"]))
 
 
 def style(label):

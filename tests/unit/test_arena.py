@@ -329,7 +329,9 @@ def test_an_interrupted_run_goes_on(folder, two_learners, monkeypatch, capsys):
 
 
 def test_a_failed_fit_is_a_line_and_a_loss(folder, two_learners, capsys):
-    two_learners["bochner"] = learners.Learner(lambda X, classify, seed: 1 / 0)
+    two_learners["bochner"] = learners.Learner(
+        lambda X, classify, seed: learners.histogram_trees(X, classify, seed // ("size" not in X))
+    )
     path = folder / "lines.jsonl"
     arena.main(["--tables", "prices", "--tuned", "0", "--lines", str(path)])
     failed = [one for one in arena.read_lines(path) if "error" in one]
@@ -338,6 +340,33 @@ def test_a_failed_fit_is_a_line_and_a_loss(folder, two_learners, capsys):
     printed = capsys.readouterr().out
     assert "| random forest | – | 0/0/1 | – | – |" in printed
     assert "- bochner, prices, split 0, 60 rows: `ZeroDivisionError: division by zero`" in printed
+
+
+def test_a_learner_that_cannot_fit_a_small_table_is_left_out(folder, two_learners, capsys):
+    two_learners["bochner"] = learners.Learner(lambda X, classify, seed: 1 / 0)
+    path = folder / "lines.jsonl"
+    arena.main(["--tables", "prices", "--tuned", "0", "--lines", str(path)])
+    assert {one["learner"] for one in arena.read_lines(path)} == {"random forest"}
+    assert "bochner does not work here, and is left out: ZeroDivision" in capsys.readouterr().err
+
+
+def test_a_learner_with_limits_is_fitted_within_them_only(folder, two_learners, capsys):
+    forest = two_learners["random forest"]
+    two_learners["bochner"] = learners.Learner(forest.build, limits=(60, 2, 2))
+    X, y = pd.DataFrame(np.zeros((60, 2))), np.repeat(["a", "b"], 30)
+    assert two_learners["bochner"].accepts(X, y, True)
+    assert not two_learners["bochner"].accepts(X, np.arange(60) % 3, True)
+    assert not two_learners["bochner"].accepts(X.assign(third=0), y, True)
+    assert not two_learners["bochner"].accepts(X, y, False)
+    path = folder / "lines.jsonl"
+    arena.main(["--only", "bochner", "--tuned", "0", "--lines", str(path)])
+    assert {one["table"] for one in arena.read_lines(path)} == {"votes"}
+
+
+def test_a_learner_without_its_checkpoint_is_not_installed():
+    own = learners.Learner(None, ("sklearn",), checkpoint="no such file")
+    assert not own.installed
+    assert learners.Learner(None, ("sklearn",), checkpoint="__init__.py").installed
 
 
 def test_only_tables_of_a_half_are_fitted(folder, two_learners, capsys):
