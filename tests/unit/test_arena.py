@@ -329,17 +329,20 @@ def test_an_interrupted_run_goes_on(folder, two_learners, monkeypatch, capsys):
 
 
 def test_a_failed_fit_is_a_line_and_a_loss(folder, two_learners, capsys):
-    two_learners["bochner"] = learners.Learner(
-        lambda X, classify, seed: learners.histogram_trees(X, classify, seed // ("size" not in X))
-    )
+    def build(X, classify, seed):
+        if "size" in X:
+            raise ValueError("no size,\nplease")
+        return learners.histogram_trees(X, classify, seed)
+
+    two_learners["bochner"] = learners.Learner(build)
     path = folder / "lines.jsonl"
     arena.main(["--tables", "prices", "--tuned", "0", "--lines", str(path)])
     failed = [one for one in arena.read_lines(path) if "error" in one]
     assert {one["learner"] for one in failed} == {"bochner"}
-    assert failed[0]["error"] == "ZeroDivisionError: division by zero"
+    assert failed[0]["error"] == "ValueError: no size, please"
     printed = capsys.readouterr().out
     assert "| random forest | – | 0/0/1 | – | – |" in printed
-    assert "- bochner, prices, split 0, 60 rows: `ZeroDivisionError: division by zero`" in printed
+    assert "- bochner, prices, split 0, 60 rows: `ValueError: no size, please`" in printed
 
 
 def test_a_learner_that_cannot_fit_a_small_table_is_left_out(folder, two_learners, capsys):
