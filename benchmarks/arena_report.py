@@ -8,8 +8,8 @@ from arena_learners import LEARNERS, OURS
 from arena_tables import DATA_FILES, GENERATED, half
 
 HALVES = {
-    "reported": "Tables that no choice was made on",
-    "chosen": "Tables that served the choice of defaults",
+    "reported": "Reported half: not used for choices of defaults",
+    "chosen": "Other half: used for choices of defaults",
     "all": "Both halves",
 }
 METRICS = {
@@ -79,7 +79,7 @@ def ratio(means, other, metric, task):
 def differences(means, task):
     """Return the table of one task: bochner minus each other learner."""
     own = of_task(means, task)
-    heads = [f"{len(own)} tables with {TASKS[task]}: bochner −"]
+    heads = [f"bochner − (tables with {TASKS[task]}: {len(own)})"]
     for title in METRICS[task].values():
         heads += [f"{title}, mean ± se" + (" (median)" if title == "R²" else ""), "w/t/l"]
     rows = [[*heads, "fit time", "predict time"]]

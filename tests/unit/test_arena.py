@@ -1,6 +1,7 @@
 """The comparison with other libraries: tables, stored lines, ratings and reports."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -432,8 +433,8 @@ def test_the_reported_half_comes_first_and_makes_the_readme():
     text = report.page(lines + other, 90)
     heads = [row for row in text.splitlines() if row.startswith("## ")]
     assert heads == [
-        "## Tables that no choice was made on (24)",
-        "## Tables that served the choice of defaults (3)",
+        "## Reported half: not used for choices of defaults (24)",
+        "## Other half: used for choices of defaults (3)",
         "## Both halves (27)",
         "## Versions",
     ]
@@ -456,3 +457,17 @@ def test_plots_are_written_beside_the_report(tmp_path):
     assert [text.split("(")[1] for text in found] == ["page_time.png)", "page_curves.png)"]
     assert all((tmp_path / f"page_{name}.png").stat().st_size for name in ("time", "curves"))
     assert arena.images_beside(tmp_path / "other.md", [], 90) == []
+
+
+STORED = Path(__file__).resolve().parents[2] / "benchmarks" / "arena.jsonl"
+
+
+@pytest.mark.skipif(not STORED.is_file(), reason="no stored lines")
+def test_the_documents_show_what_the_stored_lines_say():
+    lines, page = arena.read_lines(STORED), STORED.with_suffix(".md").read_text()
+    images = [row for row in page.splitlines() if row.startswith("![")]
+    assert page == report.page(lines, 10_000, images)
+    shown = STORED.parents[1].joinpath("README.md").read_text().splitlines()
+    rows = [row for row in shown if row.startswith("| ") and "± ." in row]
+    assert rows
+    assert set(rows) <= set(report.readme(lines, 10_000).splitlines())
