@@ -1,215 +1,200 @@
-"""The tabular models beside boosted trees of other libraries, untuned, on a folder of real tables.
+"""The tabular models beside models of other libraries, on a folder of real tables.
 
-    BOCHNER_TABLES=folder python benchmarks/arena.py [--rows N] [--tables NAME ...] [--lines FILE]
+    BOCHNER_TABLES=folder python benchmarks/arena.py --lines FILE [--report FILE.md]
 
-prints the comparison as a table in Markdown.  With ``--lines`` every fit is kept as a line of FILE,
-fits that are there are not repeated, and the table is that of all lines.  ``--tables`` without a
-name fits nothing:
+prints or writes the comparison in Markdown; the report has its plots beside it. Every fit is a line
+of ``--lines``: fits that are there are not repeated, so that a run can be stopped and continued.
+A failed fit is a line with its error; delete the line to repeat it. ``--tables`` without a name
+fits nothing:
 
-    python benchmarks/arena.py --lines benchmarks/arena.jsonl --tables > benchmarks/arena.md
+    python benchmarks/arena.py --lines benchmarks/arena.jsonl --tables --report benchmarks/arena.md
 
+``--curves`` fits learning curves instead of comparisons, ``--readme`` prints the README's table.
 The folder holds a Parquet file for each table, with the target in the column ``target``, and
 ``index.json``: a list of {"name", "task" ("classification" or "regression"), "n"}.  Without a
-folder, tables of scikit-learn are used.
+folder, tables of scikit-learn are used. ``docs/benchmarks.md`` describes the protocol.
 """
 
 import argparse
 import json
-import os
 import sys
-import time
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-from pandas.api.types import is_numeric_dtype
-from sklearn import datasets
-from sklearn.metrics import accuracy_score, log_loss, r2_score
-from sklearn.model_selection import train_test_split
-from threadpoolctl import threadpool_limits
+from arena_learners import LEARNERS, measured, warm
+from arena_report import page, readme
+from arena_tables import (
+    CURVE_ROWS,
+    curve_sizes,
+    curve_tables,
+    half,
+    load_table,
+    n_splits,
+    split_rows,
+    tables,
+)
 
-from bochner import SpectralClassifier, SpectralRegressor, __version__
-from bochner.tables.evaluate.baselines import catboost, histogram_trees, installed, lightgbm
-
-OURS = "front door"
-TIE = 0.002
-STAND_INS = {
-    "iris": ("classification", 150),
-    "wine": ("classification", 178),
-    "breast_cancer": ("classification", 569),
-    "diabetes": ("regression", 442),
-}
+CURVE_LEARNERS = ["bochner", "LightGBM", "CatBoost"]
+KEY = ("table", "split", "learner", "tuned", "rows")
 
 
-def tables():
-    """Return what is known of each table, by name."""
-    folder = os.environ.get("BOCHNER_TABLES")
-    if folder is None:
-        return {name: {"name": name, "task": task, "n": n} for name, (task, n) in STAND_INS.items()}
-    index = Path(folder) / "index.json"
-    if not index.is_file():
-        raise FileNotFoundError(f"BOCHNER_TABLES={folder} has no index.json; give another folder.")
-    return {entry["name"]: entry for entry in json.loads(index.read_text(encoding="utf-8"))}
+def key_of(line):
+    return tuple(line[name] for name in KEY)
 
 
-def load_table(name):
-    """Return a frame, its target (text or floats) and the task."""
-    task, folder = tables()[name]["task"], os.environ.get("BOCHNER_TABLES")
-    if folder is None:
-        bunch = getattr(datasets, f"load_{name}")(as_frame=True)
-        frame, target = bunch.data, bunch.target
-    else:
-        frame = pd.read_parquet(Path(folder) / f"{name}.parquet")
-        target = frame.pop("target")
-        text = [name for name, kind in frame.dtypes.items() if not is_numeric_dtype(kind)]
-        frame = frame.astype(dict.fromkeys(text, "category"))
-    y = np.asarray(target.astype(str if task == "classification" else float))
-    return frame, y.astype(str) if task == "classification" else y, task
+def read_lines(path):
+    """Return the stored lines; the rest of an interrupted last line is cut off the file."""
+    if path is None or not path.is_file():
+        return []
+    whole, _, rest = path.read_text(encoding="utf-8").rpartition("\n")
+    if rest:
+        path.write_text(whole + "\n" if whole else "", encoding="utf-8")
+    return [json.loads(line) for line in whole.splitlines()]
 
 
-def split_rows(y, task, seed, most_rows=10_000):
-    """Return training and test rows: 75/25, stratified for classes, at most so many of each."""
-    strata, rows = y if task == "classification" else None, np.arange(len(y))
-    train, test = train_test_split(rows, test_size=0.25, random_state=seed, stratify=strata)
-    if len(train) > most_rows:
-        strata = None if strata is None else y[train]
-        train = train_test_split(train, train_size=most_rows, random_state=seed, stratify=strata)[0]
-    if len(test) > most_rows:
-        test = np.random.default_rng(seed).permutation(test)[:most_rows]
-    return train, np.sort(test)
+def append_line(path, line):
+    """Write one line at once, to the file and as a message."""
+    text = json.dumps(line)
+    print(text, file=sys.stderr, flush=True)
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
 
 
-def front_door(X, classify, seed):
-    return (SpectralClassifier if classify else SpectralRegressor)(random_state=seed)
+def missing(keys, lines):
+    """Return the keys of fits that are not among the lines, in their order."""
+    done = {key_of(line) for line in lines}
+    return [key for key in keys if key not in done]
 
 
-def catboost_on_one_thread(X, classify, seed):
-    return catboost(X, classify, seed).set_params(model__thread_count=1)
+def comparison_keys(names, learners, n_tried, most_rows):
+    """Yield (table, split, learner, tuned, rows): defaults of all tables first, then the tuned."""
+    known = tables()
+    for tuned in (0, n_tried) if n_tried else (0,):
+        for name in names:
+            n_rows = known[name]["n"]
+            for split in range(n_splits(n_rows)):
+                for learner in learners:
+                    if not tuned or LEARNERS[learner].space:
+                        yield name, split, learner, tuned, min(most_rows, n_train(n_rows))
 
 
-LEARNERS = {
-    OURS: front_door,
-    "CatBoost": catboost_on_one_thread,
-    "LightGBM": lightgbm,
-    "HistGradientBoosting": histogram_trees,
-}
+def n_train(n_rows):
+    """Return the rows of three quarters, as ``train_test_split`` counts them."""
+    return n_rows - -(-n_rows // 4)
 
 
-def measured(learner, frame, y, task, train, test):
-    """Return the scores on the test rows, and the CPU seconds of the fit on one thread."""
-    model, X_test = LEARNERS[learner](frame, task == "classification", 0), frame.iloc[test]
-    with threadpool_limits(1):
-        begun = time.process_time()
-        model.fit(frame.iloc[train], y[train])
-        seconds = {"fit seconds": time.process_time() - begun, "version": __version__}
-        if task == "regression":
-            return {"r2": r2_score(y[test], model.predict(X_test))} | seconds
-        classes, shares = np.unique(y[train]), np.asarray(model.predict_proba(X_test), dtype=float)
-    shares = np.maximum(shares, 1e-9)
-    shares /= shares.sum(axis=1, keepdims=True)
-    known = np.isin(y[test], classes)
-    return {
-        "accuracy": accuracy_score(y[test], classes[shares.argmax(axis=1)]),
-        "log loss": log_loss(y[test][known], shares[known], labels=classes),
-    } | seconds
+def curve_keys(names, learners):
+    """Yield the keys of learning curves, from few rows to many."""
+    for name in names:
+        for rows in curve_sizes(n_train(len(load_table(name)[1]))):
+            for learner in learners:
+                yield name, 0, learner, 0, rows
 
 
-def pairs(lines, rival, quantity):
-    """Return (our line, the rival's) for each table and number of rows with this score of both."""
-    found = {OURS: {}, rival: {}}
-    for one in lines:
-        if one["learner"] in found and quantity in one:
-            found[one["learner"]][one["table"], one["rows"]] = one
-    return [(one, found[rival][key]) for key, one in found[OURS].items() if key in found[rival]]
+def fit_all(keys, lines, path):
+    """Fit what is missing, and append a line for each fit to ``lines`` and to the file."""
+    works, loaded = {}, None
+    for key in missing(keys, lines):
+        table, split, name, tuned, rows = key
+        if loaded != table:
+            (frame, y, task), loaded = load_table(table), table
+        learner, classify = LEARNERS[name], task == "classification"
+        train, test = split_rows(y, task, split, rows)
+        if not learner.accepts(frame.iloc[train], y[train], classify):
+            continue
+        if (name, task) not in works:
+            works[name, task] = can_fit(name, classify)
+        if not works[name, task]:
+            continue
+        line = dict(zip(KEY, key)) | {"task": task, "version": learner.version}
+        try:
+            line |= measured(learner, frame, y, classify, train, test, split, tuned)
+        except Exception as error:  # of another library: it counts as a loss of that learner
+            line["error"] = described(error)
+        lines.append(line)
+        append_line(path, line)
 
 
-def gains(lines, rival, quantity):
-    """Return our score minus the rival's, table by table; of log-loss the rival's minus ours."""
-    sign = -1 if quantity == "log loss" else 1
-    both = pairs(lines, rival, quantity)
-    return np.array([sign * (one[quantity] - other[quantity]) for one, other in both])
+def can_fit(name, classify):
+    """Fit a small table, before any measured fit; a learner that cannot do so is left out."""
+    try:
+        warm(LEARNERS[name], classify)
+    except Exception as error:  # of a library that does not work with the others installed
+        print(f"{name} does not work here, and is left out: {described(error)}", file=sys.stderr)
+        return False
+    return True
 
 
-def number(value):
-    """Return three decimals with a sign, without the zero before the point."""
-    return f"{value:+.3f}".replace("0.", ".", 1)
+def described(error):
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-def mean(found):
-    return number(found.mean())
+def learners_to_run(only):
+    """Return the learners that are asked for and installed; say which are missing."""
+    absent = [name for name in only if not LEARNERS[name].installed]
+    if absent:
+        print(f"Not installed, and left out: {', '.join(absent)}.", file=sys.stderr)
+    return [name for name in only if name not in absent]
 
 
-def mean_and_error(found):
-    error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
-    return f"{mean(found)} ± {number(error)[1:]}"
+def images_beside(path, lines, rows):
+    """Write the plots of a report beside it and return their lines in Markdown."""
+    if path is None:
+        return []
+    from arena_plots import plot_curves, plot_time
+
+    plots = {"Elo and the time of a fit": plot_time, "Learning curves": plot_curves}
+    found = []
+    for title, plot in plots.items():
+        image = path.with_name(f"{path.stem}_{plot.__name__.removeprefix('plot_')}.png")
+        if plot(lines, rows, image):
+            found.append(f"![{title}]({image.name})")
+    return found
 
 
-def mean_error_and_median(found):
-    return f"{mean_and_error(found)} ({number(np.median(found))})"
-
-
-COLUMNS = {
-    "accuracy": ("accuracy, mean ± se", mean_and_error),
-    "log loss": ("log-loss gain", mean),
-    "r2": ("R², mean ± se (median)", mean_error_and_median),
-}
-
-
-def time_ratio(lines, rival, quantity):
-    both = pairs(lines, rival, quantity)
-    ratios = [one["fit seconds"] / max(other["fit seconds"], 1e-3) for one, other in both]
-    return f"×{np.median(ratios):.2g}" if ratios else "–"
-
-
-def row(lines, rival):
-    """Return the cells of one rival; dashes where no table has a score of both."""
-    sizes = [len(pairs(lines, rival, quantity)) for quantity in ("accuracy", "r2")]
-    cells = [f"{rival} ({sizes[0]} + {sizes[1]})"]
-    for quantity, (_, text) in COLUMNS.items():
-        found = gains(lines, rival, quantity)
-        counts = [np.sum(found > TIE), np.sum(np.abs(found) <= TIE), np.sum(found < -TIE)]
-        cells += [text(found), "/".join(map(str, counts))] if len(found) else ["–", "–"]
-    times = [time_ratio(lines, rival, quantity) for quantity in ("accuracy", "r2")]
-    return [*cells, " / ".join(times)]
-
-
-def page(lines):
-    """Return the table in Markdown, and the versions of our lines."""
-    heads = [f"{OURS} − (tables with classes + with values)"]
-    heads += [text for head, _ in COLUMNS.values() for text in (head, "w/t/l")]
-    rows = [[*heads, "fit time, classes / values"], ["---"] * (len(heads) + 1)]
-    learners = dict.fromkeys(one["learner"] for one in lines)
-    rows += [row(lines, rival) for rival in learners if rival != OURS]
-    versions = sorted({one["version"] for one in lines if one["learner"] == OURS})
-    texts = ["| " + " | ".join(cells) + " |" for cells in rows]
-    return "\n".join([*texts, "", f"Version of bochner: {', '.join(versions) or 'none'}."]) + "\n"
-
-
-def main():
+def parsed(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000, help="training rows at most")
     parser.add_argument("--tables", nargs="*", metavar="NAME", help="all of the folder by default")
+    parser.add_argument("--half", choices=["chosen", "reported", "all"], default="all")
+    parser.add_argument("--only", nargs="+", metavar="LEARNER", choices=list(LEARNERS))
+    parser.add_argument(
+        "--tuned", type=int, default=20, metavar="N", help="configurations; 0: none"
+    )
+    parser.add_argument("--curves", action="store_true", help=f"up to {CURVE_ROWS[-1]:,} rows")
     parser.add_argument("--lines", type=Path, metavar="FILE", help="keep every fit, and go on")
-    options = parser.parse_args()
-    lines = []
-    if options.lines and options.lines.is_file():
-        lines = [json.loads(line) for line in options.lines.read_text().splitlines()]
-    done = {(one["table"], one["learner"], one["rows"]) for one in lines}
-    learners = [name for name in LEARNERS if name in (OURS, "HistGradientBoosting", *installed())]
-    for name in tables() if options.tables is None else options.tables:
-        frame, y, task = load_table(name)
-        train, test = split_rows(y, task, 0, options.rows)
-        for learner in learners:
-            key = {"table": name, "learner": learner, "rows": len(train)}
-            if tuple(key.values()) in done:
-                continue
-            lines.append(key | measured(learner, frame, y, task, train, test))
-            text = json.dumps(lines[-1])
-            print(text, file=sys.stderr, flush=True)
-            if options.lines:
-                with options.lines.open("a") as file:
-                    file.write(text + "\n")
-    sys.stdout.write(page(lines))
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="Markdown, with plots beside it"
+    )
+    parser.add_argument("--readme", action="store_true", help="print the README's table only")
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    options = parsed(arguments)
+    lines = read_lines(options.lines)
+    learners = learners_to_run(options.only or (CURVE_LEARNERS if options.curves else LEARNERS))
+    names = options.tables
+    if names is None:
+        names = [] if options.readme else curve_tables() if options.curves else tables()
+    names = [name for name in names if options.half in ("all", half(name))]
+    if options.curves:
+        keys = curve_keys(names, learners)
+    else:
+        keys = comparison_keys(names, learners, options.tuned, options.rows)
+    try:
+        fit_all(keys, lines, options.lines)
+    except KeyboardInterrupt:
+        print("Interrupted; the finished fits are kept.", file=sys.stderr)
+        sys.exit(130)
+    if options.readme:
+        sys.stdout.write(readme(lines, options.rows))
+        return
+    text = page(lines, options.rows, images_beside(options.report, lines, options.rows))
+    if options.report:
+        options.report.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
 
 
 if __name__ == "__main__":
