@@ -674,7 +674,6 @@ MUTANTS: list[Mutant] = [
             "tabular-sample-weights": ("present = np.flatnonzero(data.weights > 0)", "present = np.arange(len(data))"),
             "copies-waves": ("    if equal is not None and not equal.are_ties:\n        kept", "    if False:\n        kept"),
             "copies-ties-observations": ("numbers=rows, observations=observations)", "numbers=rows, observations=None)"),
-            "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
         },
     ),
     *_group(
@@ -772,6 +771,7 @@ MUTANTS: list[Mutant] = [
         "tabular/solving.py tabular/waves.py solvers/dual.py",
         "unit/test_tabular_solving.py",
         {
+            "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),
             "tabular-linear-part": (
                 "kernel_matrix(learned.prior, learned.linear / Z.shape[1],",
                 "kernel_matrix(learned.prior, learned.linear,",
