@@ -7,7 +7,7 @@ defaults), rows, and either scores and CPU seconds or an error.
 from collections import defaultdict
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.special import expit
 
 TIE = 0.002  # of each metric
 SIGNS = {"auc": 1, "log loss": -1, "accuracy": 1, "r2": 1}  # −1: less is better
@@ -124,19 +124,24 @@ def pair_wins(means, labels):
 
 
 def bradley_terry(wins):
-    """Return the strengths θ of most likelihood, with sum zero.
+    """Return the strengths θ of most likelihood, with mean zero, by Newton steps of at most one.
 
-    i wins against j with probability 1 / (1 + exp(θ_j − θ_i)); ``wins[i, j]`` counts wins of i.
+    i wins against j with probability 1 / (1 + exp(θ_j − θ_i)); ``wins[..., i, j]`` counts wins of i.
     """
-    games = wins + wins.T
-
-    def loss(strengths):
-        gaps = strengths[:, None] - strengths
-        expected = games / (1 + np.exp(-gaps))
-        return np.sum(wins * np.logaddexp(0, -gaps)), np.sum(expected - wins, axis=1)
-
-    found = minimize(loss, np.zeros(len(wins)), jac=True, method="BFGS", options={"gtol": 1e-8}).x
-    return found - found.mean()
+    games, n = wins + np.swapaxes(wins, -1, -2), wins.shape[-1]
+    strengths = np.zeros(wins.shape[:-1])
+    for _ in range(100):
+        chances = expit(strengths[..., :, None] - strengths[..., None, :])
+        slopes = np.sum(wins - games * chances, axis=-1, keepdims=True)
+        curvatures = games * chances * (1 - chances)
+        # The mean of the strengths changes no chance: the constant 1 / n keeps it at zero.
+        hessian = curvatures.sum(axis=-1)[..., None] * np.eye(n) - curvatures + 1 / n
+        steps = np.linalg.solve(hessian, slopes)[..., 0]
+        longest = np.abs(steps).max(axis=-1, keepdims=True)
+        strengths = strengths + steps / np.maximum(longest, 1)
+        if longest.max() < 1e-10:
+            break
+    return strengths
 
 
 def elo(wins, labels):
@@ -144,19 +149,18 @@ def elo(wins, labels):
 
     The anchor has 1000 points; without it, the mean of all has.
     """
-    if not labels:
-        return np.zeros(0)
     prior = PRIOR_GAMES / 2 * (1 - np.eye(len(labels)))
     points = 400 / np.log(10) * bradley_terry(wins + prior)
-    origin = points[labels.index(ANCHOR)] if ANCHOR in labels else points.mean()
-    return ANCHOR_ELO + points - origin
+    if ANCHOR in labels:
+        points = points - points[..., labels.index(ANCHOR), None]
+    return ANCHOR_ELO + points
 
 
 def elo_intervals(wins, labels, n_resamples=200, level=0.95, seed=0):
     """Return lower and upper limits of the ratings over bootstrap resamples of the tables."""
     rng = np.random.default_rng(seed)
-    tables = rng.integers(len(wins), size=(n_resamples, len(wins)))
-    found = [elo(wins[drawn].sum(axis=0), labels) for drawn in tables]
+    drawn = rng.integers(len(wins), size=(n_resamples, len(wins)))
+    found = elo(wins[drawn].sum(axis=1), labels)
     return np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
 

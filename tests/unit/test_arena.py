@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 pd = pytest.importorskip("pandas")
 
@@ -148,11 +149,11 @@ def test_tuning_takes_the_better_configuration():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.random(300)})
     y = np.sin(12 * X["x"].to_numpy())
-    space = {"max_iter": [1]}
-    learner = learners.Learner(learners.histogram_trees, space=space)
+    space = {"max_depth": [1]}
+    learner = learners.Learner(lambda *_: DecisionTreeRegressor(max_depth=2), space=space)
     assert learners.best_parameters(learner, X, y, False, 0, 2) == {}
-    space["max_iter"] = [400]
-    assert learners.best_parameters(learner, X, y, False, 0, 2) == {"max_iter": 400}
+    space["max_depth"] = [9]
+    assert learners.best_parameters(learner, X, y, False, 0, 2) == {"max_depth": 9}
 
 
 # --- ratings -------------------------------------------------------------------------------------
