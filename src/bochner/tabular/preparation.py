@@ -182,7 +182,7 @@ def prepare_columns(
     inputs = TableInputs(categorical_features, code_levels=code_levels)
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
     merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_large else most_ties)
-    table = data.table.select(merged.numbers)
+    table = LocalTable(X).select(merged.numbers)
     merged = replace(merged, numbers=numbers[merged.numbers])
     return Preparation(inputs, merged, table, data.note or repetition_note(equal))
 
