@@ -409,6 +409,19 @@ def test_a_large_table_in_leaves():
     assert model.score(test, truth) > 0.8
 
 
+@pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
+def test_a_large_table_on_dask():
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    frame, y = frame_of_levels(700)
+    frame = frame.sort_values("shop", ignore_index=True)
+    model = SpectralRegressor(max_leaf_rows=250, **QUICK)
+    expected = model.fit(frame, y).predict(frame)
+    with dask.config.set(scheduler="synchronous"):
+        model.fit(dd.from_pandas(frame, npartitions=4), y)
+    assert model.inputs_.code_columns_.tolist() == [1]
+    np.testing.assert_allclose(model.predict(frame), expected, atol=1e-3)
+
+
 def test_waves_keep_their_frequencies_along_codes(monkeypatch):
     monkeypatch.setattr(waves, "_FEW_WAVES", 64)
     X, y = effects_of_levels(n=400)

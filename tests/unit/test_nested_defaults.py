@@ -46,6 +46,7 @@ PLAIN = {
     "n_jobs",
     "priors",
     "n_candidates",
+    "code_levels",
     "coordinates",
     "output_matrix",
     "length_scale",
