@@ -36,7 +36,7 @@ def plot_time(lines, rows, path):
         own = style(label) | {"markersize": 8, "capsize": 3, "elinewidth": 1, "linestyle": "none"}
         axes.errorbar(seconds, points, np.maximum(errors, 0), label=label, **own)
     axes.set(xscale="log", xlabel="median CPU seconds of a fit, one thread", ylabel="Elo")
-    axes.set_title(f"{HALVES[which]}: {len(means)}; 95 % intervals over tables", fontsize=10)
+    axes.set_title(f"{HALVES[which]} ({len(means)} tables), 95 % intervals", fontsize=10)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right center", frameon=False, title="by Elo")
     figure.savefig(path, dpi=130)
