@@ -934,8 +934,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_blending.py",
         {
             "mixture-penalty": (
-                "0.5 * _EQUAL_ROWS * n_members * away @ away",
-                "0.5 * _EQUAL_ROWS * away @ away",
+                "pull = _EQUAL_ROWS * n_members * np.min",
+                "pull = _EQUAL_ROWS * np.min",
             ),
             "mixture-slope": ("-shares @ (row_weights / mixed)", "-shares @ row_weights"),
             "mixture-rows": ("value = -row_weights @ np.log(mixed)", "value = -np.log(mixed).sum()"),

@@ -144,7 +144,8 @@ def log_probabilities(seed=0, n=60, n_members=3):
 def mixture_loss(w, logs, counts):
     """The objective in the docstring of ``mixture_weights``."""
     n_members = len(logs)
-    penalty = 20 * n_members / 2 * np.sum((w - 1 / n_members) ** 2)
+    best = np.min(-logs @ counts) / counts.sum()
+    penalty = 50 * best * n_members / 2 * np.sum((w - 1 / n_members) ** 2)
     return -counts @ np.log(w @ np.exp(logs)) + penalty
 
 
@@ -177,10 +178,11 @@ def test_mixture_weights_count_weights_as_repeated_rows(seed):
     np.testing.assert_allclose(mixture_weights(logs, counts), expected, atol=1e-5)
 
 
-def test_the_penalty_of_a_mixture_is_that_of_twenty_rows():
-    """35 rows of ratio two: 35 (p₁ − p₂) / (¾ p₁ + ¼ p₂) = 4 · 20 (¾ − ½)."""
-    logs = np.log([[0.8] * 35, [0.4] * 35])
-    np.testing.assert_allclose(mixture_weights(logs, np.ones(35)), [0.75, 0.25], atol=1e-4)
+def test_the_penalty_of_a_mixture_is_that_of_fifty_rows_of_its_best_member():
+    """n rows of weight one: n (p₁ − p₂) / (¾ p₁ + ¼ p₂) = 4 · 50 log 1.25 (¾ − ½)."""
+    logs = np.log([[0.8] * 20, [0.4] * 20])
+    counts = np.full(20, 87.5 * np.log(1.25) / 20)
+    np.testing.assert_allclose(mixture_weights(logs, counts), [0.75, 0.25], atol=1e-4)
 
 
 def test_a_useless_member_has_no_weight_and_equal_members_have_equal_weights():

@@ -206,7 +206,7 @@ def test_rows_as_given_are_those_that_were_prepared(place, sample, monkeypatch):
     monkeypatch.setattr(preparation, "_SAMPLE_ROWS", sample)
     table = open_table(SpectralRegressor(), place(X), reset=True)
     data = TableData(table, Values.of(SIGNAL), np.ones(N))
-    prepared = prepare_columns("from_dtype", data, True, 100, np.random.default_rng(0))
+    prepared = prepare_columns("from_dtype", data, True, 100, np.random.default_rng(0), ())
     assert len(prepared.data) == sample
     rows = prepared.table.take(np.arange(sample))
     np.testing.assert_allclose(prepared.inputs.transform(rows), prepared.data.Z)

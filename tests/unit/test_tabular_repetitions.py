@@ -185,7 +185,7 @@ def test_the_sample_of_many_rows_has_no_rows_without_weight(monkeypatch):
     X, y = noisy(400)
     weights = np.arange(400) % 2.0
     data = TableData(LocalTable(X), Values.of(y), weights)
-    prepared = prepare_columns("from_dtype", data, True, 100, np.random.default_rng(0)).data
+    prepared = prepare_columns("from_dtype", data, True, 100, np.random.default_rng(0), ()).data
     assert len(prepared) == 100
     assert np.all(weights[prepared.numbers] == 1)
 
