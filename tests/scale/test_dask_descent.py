@@ -74,7 +74,7 @@ def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
         process_id = next(iter(client.run(os.getpid).values()))
         orders = counted_orders(monkeypatch)
         fit(on_cluster, y)
-        assert len(orders) > 4
+        assert len(orders) > (1 if kind == "front door" else 4)  # a table comes to the client
         counted_orders(monkeypatch, len(orders) // 2, lambda: os.kill(process_id, signal.SIGKILL))
         np.testing.assert_allclose(fit(on_cluster, y), expected, rtol=0, atol=atol)
         assert process_id not in client.run(os.getpid).values()

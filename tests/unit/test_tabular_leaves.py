@@ -429,8 +429,9 @@ def test_intervals_of_small_leaves_keep_their_coverage(monkeypatch, seed):
 
 @pytest.mark.parametrize("name", long_except(CHANGES, "half repeated"))
 def test_probabilities_of_several_leaves_are_calibrated(name, seed):
-    """Outcomes minus probabilities over quarters of the rows, as the mean of six fits in units of
-    its standard error. Repeated rows and weights do not make the probabilities more certain.
+    """Outcomes minus probabilities over quarters of the rows, as the mean of six fits.
+
+    The difference of one fit with 200 held-out rows has a standard deviation of .04 to .07.
     """
     gaps, losses = [], []
     model = model_of(SpectralClassifier, priors=Laplace(), max_leaf_rows=200)
@@ -443,8 +444,7 @@ def test_probabilities_of_several_leaves_are_calibrated(name, seed):
         quarters = np.array_split(np.argsort(p), 4)
         gaps.append([np.mean((z > 0.5)[part]) - np.mean(p[part]) for part in quarters])
         losses.append(log_loss(z > 0.5, p))
-    errors = np.std(gaps, axis=0, ddof=1) / np.sqrt(6)
-    assert np.all(np.abs(np.mean(gaps, axis=0)) < 5 * errors)
+    assert np.all(np.abs(np.mean(gaps, axis=0)) < 4 * 0.055 / np.sqrt(6))
     assert np.mean(losses) < 0.58  # .53 with the true probabilities, .64 with that of the classes
 
 

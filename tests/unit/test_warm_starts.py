@@ -136,3 +136,11 @@ def test_a_start_that_was_not_learned_is_refused(start):
     X, y = problem()
     with pytest.raises(TypeError, match=r"start must be a result of Evidence\.learn.*Write e\.g\."):
         Evidence().learn(Anova(), X, y, 0, start=start)
+
+
+def test_a_start_of_other_columns_is_refused():
+    X, y = problem()
+    start = evidence(1).learn(Anova(), X[:, :2], y, 0)
+    for prior in (Anova(), Laplace()):
+        with pytest.raises(ValueError, match="start was learned on 2 columns, and X has 3"):
+            Evidence().learn(prior, X, y, 0, start=start)

@@ -192,6 +192,11 @@ class Evidence(BaseEstimator):
                 "start=Evidence().learn(Anova(), X, y, rng)."
             )
         data = as_rows(X)
+        if start is not None and len(start.linear) != data.n_features:
+            raise ValueError(
+                f"start was learned on {len(start.linear)} columns, and X has {data.n_features}. "
+                "Give a start that was learned on the same columns."
+            )
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
