@@ -36,7 +36,7 @@ FITS: dict[str, tuple[int, Callable[[], object]]] = {
         lambda: bochner.SpectralFeatures(learner=PacBayes(), random_state=0).fit(X, VALUES > 0),
     ),
     "GBRFF2": (50, lambda: bochner.GBRFF2Classifier(random_state=0).fit(X, VALUES > 0)),
-    "operator": (56, lambda: bochner.OperatorRidge(CurlFree(), random_state=0).fit(X, FIELD)),
+    "operator": (55, lambda: bochner.OperatorRidge(CurlFree(), random_state=0).fit(X, FIELD)),
 }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpotri
 
-from .._loops.blocks import tiles
 from .._loops.threads import single_threaded_blas, threads_for_matrices
 from ..data import Block, Rows
 from ..data.training import TrainingData
@@ -335,11 +334,11 @@ class EigenFactorization(Factorization):
         # If outputs decouple, residuals of several ridges are columns of one product.
         coupled = isinstance(self.outputs, CoupledOutputs)
         at_once = 1 if coupled else max(1, _COLUMNS_AT_ONCE // self.outputs.n_outputs)
-        for rows in tiles(X.shape[0], self.outputs.rows_at_once):
-            design = self.outputs.design(self.rows(X[rows]), self.system.vectors)
+        for rows, features in self.rows.in_tiles(X, self.outputs.rows_at_once):
+            design = self.outputs.design(features, self.system.vectors)
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
-            for some in tiles(len(alphas), at_once):
-                numbers = np.arange(len(alphas))[some]
+            for first in range(0, len(alphas), at_once):
+                numbers = range(len(alphas))[first : first + at_once]
                 penalties = np.concatenate([self.outputs.penalties(alphas[k]) for k in numbers])
                 projections = np.tile(self.system.projections, len(numbers))
                 repeated = replace(self.system, projections=projections)
@@ -371,8 +370,7 @@ class EigenFactorization(Factorization):
     def _variance_block(self, alpha, noise, X, out):
         penalties = self.outputs.penalties(alpha)
         inverse = self.system.inverse(penalties)
-        for rows in tiles(X.shape[0], self.outputs.rows_at_once):
-            features = self.rows(X[rows])
+        for rows, features in self.rows.in_tiles(X, self.outputs.rows_at_once):
             design = self.outputs.design(features, self.system.vectors)
             out[rows] = noise * (
                 1 + self.rows.share + self.outputs.variances(features, design, inverse, penalties)

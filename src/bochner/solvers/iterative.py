@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import as_generator, check_count, check_positive
 from .._estimator import keyword_only_from
-from .._loops.blocks import tiles
 from .._terminal.progress import step_done, track
 from ..data import Block
 from ..data.training import TrainingData
@@ -188,8 +187,7 @@ class IterativeFactorization(Factorization):
 
 def _image_block(centered, coefficients, X, weights=None):
     image = np.zeros(coefficients.shape)
-    for rows in tiles(X.shape[0], TILE_ROWS):
-        tile = centered(X[rows])
+    for rows, tile in centered.in_tiles(X, TILE_ROWS):
         field = tile @ coefficients
         image += tile.T @ (field if weights is None else weights[rows, None] * field)
     return image

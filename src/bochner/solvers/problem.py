@@ -9,7 +9,7 @@ is right_side ∘ (ΦᵀΦ) ∘ coefficients. ``design`` are rows of the factor 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -376,6 +376,11 @@ class CenteredRows:
     def __call__(self, X: Any) -> np.ndarray:
         features = feature_block(self.source)(X).astype(np.float64, copy=False)
         return features - self.feature_mean
+
+    def in_tiles(self, X: Any, n_rows: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield at most ``n_rows`` rows of a block at a time: their slice and their features."""
+        for rows in tiles(X.shape[0], n_rows):
+            yield rows, self(X[rows])
 
     def targets(self, Y: Any) -> np.ndarray:
         """Return the targets around their mean."""
