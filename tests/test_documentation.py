@@ -13,10 +13,10 @@ import pytest
 from sklearn.base import clone
 
 import bochner
-from bochner import bounds, datasets, export, losses, operators, plots
+from bochner import bounds, datasets, export, losses, operators, plots, priors
 from bochner.testing.kernels import kernel_z_scores
 
-MODULES = [bounds, losses, operators, export, plots, datasets]
+MODULES = [bounds, losses, operators, export, plots, datasets, priors]
 HOMES = {
     name: f"bochner.{bochner._HOMES[name]}" if name in bochner._HOMES else "bochner"
     for name in (*bochner.__all__, *bochner._HOMES)
