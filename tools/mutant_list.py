@@ -953,7 +953,7 @@ MUTANTS: list[Mutant] = [
                 "parts.append(weight * linked(scores, link))",
                 "parts.append(linked(scores, link) / 3.0)",
             ),
-            "mixture-used": ("np.where(weights < LEAST_WEIGHT, 0.0, weights)", "weights"),
+            "mixture-used": ("np.where(weights < _LEAST_WEIGHT, 0.0, weights)", "weights"),
         },
     ),
     *_group(

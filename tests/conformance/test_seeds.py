@@ -21,6 +21,7 @@ from bochner import (
     datasets,
 )
 from bochner._checks import as_generator
+from bochner.data.targets import Values
 from bochner.datasets import generators
 from bochner.operators import CurlFree, suggest_n_components
 
@@ -72,6 +73,11 @@ METHODS = {
         ]
     },
     "Evidence.learn": {"Gaussian": lambda rng: fields(EVIDENCE.learn(Gaussian(), X, X[:, 0], rng))},
+    "Evidence.learn_checked": {
+        "Gaussian": lambda rng: fields(
+            EVIDENCE.learn_checked(Gaussian(), X, Values.of(X[:, 0]), rng)
+        )
+    },
     "Evidence.learn_prior": {
         "Gaussian": lambda rng: EVIDENCE.learn_prior(Gaussian(), X, X[:, 0], rng).gamma
     },

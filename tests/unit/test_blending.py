@@ -17,8 +17,8 @@ from bochner.tabular.blending import (
     blend_weights,
     class_scores,
     mixture_weights,
+    used_members,
 )
-from bochner.tabular.fitting import used_members
 
 
 def problem(seed, n=80):

@@ -202,11 +202,24 @@ class Evidence(BaseEstimator):
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
         points = as_dense(data.take(rows))
         weights = None if weights is None else weights[rows]
-        return self._learn(prior, points, target.take(rows), rng, weights, start)
+        return self.learn_checked(prior, points, target.take(rows), rng, weights, start)
 
-    def _learn(self, prior, X, target, rng, weights, start) -> LearnedPrior:
-        """Learn from all rows of an array, with checked arguments; see ``learn``."""
-        rows, weights = _merged(X, target, weights)
+    def learn_checked(
+        self,
+        prior: SpectralPrior,
+        X: np.ndarray,
+        target: Any,
+        rng: Seed,
+        sample_weight: Any = None,
+        start: LearnedPrior | None = None,
+    ) -> LearnedPrior:
+        """Learn from all rows of an array: ``learn`` without its checks and its choice of rows.
+
+        The tabular models call this method. Override it to change the way in which priors are
+        learned.
+        """
+        rng = as_generator(rng, "rng")
+        rows, weights = _merged(X, target, sample_weight)
         points = X.astype(np.float64)[rows]
         codes = list(prior.categories)
         centered = points - np.average(points, axis=0, weights=weights)

@@ -46,6 +46,7 @@ class Anova(SpectralPrior):
     _samplings = ("iid", "qmc")
     _bandwidth = "length_scale"
     weighs_columns = True
+    has_column_factors = True
 
     def __init__(self, *, nu=1.5, length_scale=1.0, weight=1.0):
         self.nu = nu

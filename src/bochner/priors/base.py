@@ -74,6 +74,9 @@ class SpectralPrior(BaseEstimator, ABC):
     # True if ``Evidence`` has fitted the parameters: bounds on the same rows do not hold.
     _learned: bool = False
     categories: Any = ()  # columns that hold codes of categories
+    weighs_columns: Any = False  # True if ``Evidence`` also learns column weights
+    # True if ``compiled`` is a product over columns, so that ``WithCategories`` accepts the prior.
+    has_column_factors: ClassVar[bool] = False
 
     def __sklearn_clone__(self):
         copy = super().__sklearn_clone__()
@@ -181,11 +184,6 @@ class SpectralPrior(BaseEstimator, ABC):
     def family(self) -> type:
         """Class of the prior whose rates ``Evidence`` learns."""
         return type(self)
-
-    @property
-    def weighs_columns(self) -> bool:
-        """True if ``Evidence`` also learns column weights."""
-        return False
 
     @property
     def has_finite_variance(self) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._loops.category_grams import CategoryKernel
-from .._loops.grams import GAUSSIAN, ProductKernel
+from .._loops.grams import ProductKernel
 from .base import SpectralPrior
 from .derivatives import product_gradient, radial_gradient
 from .sampling import uniforms
@@ -71,14 +71,13 @@ class WithCategories(SpectralPrior):
 
     def compiled(self, n_features):
         """Return the kernel of the prior with the factors of the categories."""
-        kernel = self.prior.compiled(n_features)
-        if not _is_product(kernel):
+        if not self.prior.has_column_factors:
             raise TypeError(
                 "WithCategories needs a prior whose kernel is a product over columns, got "
                 f"{self.prior!r}. Write e.g. WithCategories(Anova(), categories)."
             )
         columns = np.asarray(self.categories, dtype=np.intp)
-        return CategoryKernel(kernel, columns, _GAP)
+        return CategoryKernel(self.prior.compiled(n_features), columns, _GAP)
 
     def start_rate(self, n_features):
         """Return the rate of all columns from which Evidence starts."""
@@ -116,15 +115,6 @@ class WithCategories(SpectralPrior):
             is_equal = X.graph.node("Equal", X.columns([j]), points[:, j][None])
             gram = gram * X.graph.where(is_equal, 1.0, float(share))
         return gram
-
-
-def has_column_factors(prior: SpectralPrior) -> bool:
-    """Return True if the kernel of a prior is a product over columns, by compiled loops."""
-    return _is_product(prior.with_rates(np.ones(1), np.ones(1)).compiled(1))
-
-
-def _is_product(kernel):
-    return isinstance(kernel, ProductKernel) or (kernel is not None and kernel.order == GAUSSIAN)
 
 
 def lattice_quantile(uniform: np.ndarray, shares: np.ndarray) -> np.ndarray:

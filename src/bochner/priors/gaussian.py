@@ -33,6 +33,7 @@ class Gaussian(RadialPrior):
     """
 
     _bandwidth = "gamma"
+    has_column_factors = True
 
     def __init__(self, gamma=_DEFAULT_GAMMA, *, length_scale=None):
         self.gamma = gamma

@@ -24,6 +24,7 @@ class Laplace(ProductPrior):
 
     _bandwidth = "gamma"
     _metric = "cityblock"
+    has_column_factors = True
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma

@@ -15,7 +15,7 @@ from .trees import TreeMember
 from .waves import WaveMember
 
 # Members of less weight are left out of predictions.
-LEAST_WEIGHT = 1e-3
+_LEAST_WEIGHT = 1e-3
 # Penalty for unequal weights of a blend, as a number of rows with the error of the best member:
 # held-out scores of a few hundred rows cannot distinguish members whose errors differ by a percent.
 _EQUALITY = 100.0
@@ -148,6 +148,12 @@ class Mixture(Blend):
 
 def _scores(member, Z):
     return class_scores(np.asarray(member.evaluate(Z), np.float64))
+
+
+def used_members(weights: np.ndarray) -> np.ndarray:
+    """Return the weights of members that predictions need, with sum one, and zeros for others."""
+    weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+    return weights / weights.sum()
 
 
 def blend_weights(

@@ -14,8 +14,7 @@ from ..data import of_predictions
 from ..data.targets import Labels
 from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
-from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights
-from .fitting import used_members
+from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights, used_members
 
 
 class SpectralClassifier(Classifier, SpectralModel):

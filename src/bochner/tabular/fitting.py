@@ -24,7 +24,6 @@ from ..data.training import TrainingData
 from ..expansions.leaves import LeafExpansion, LeafTree, column_scales
 from ..learners.evidence import Evidence, LearnedPrior, check_learnable
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
-from .blending import LEAST_WEIGHT
 from .members import Member
 from .preparation import Preparation, PreparedData, with_codes
 from .solving import Solved, solve_holding_out, solve_leaving_out
@@ -157,7 +156,7 @@ def _prefers_ranks(preparation, ranked, rng):
     (prior,) = with_codes((_RANK_PRIOR,), ranked)
 
     def objective(Z):
-        learned = _RANK_EVIDENCE.learn(prior, Z, target, rng, sample.row_counts)
+        learned = _RANK_EVIDENCE.learn_checked(prior, Z, target, rng, sample.row_counts)
         return learned.objective
 
     plain, other = ordered_map(
@@ -191,8 +190,8 @@ def learn_prior(
     if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
         prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
         return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-    rng, more = np.random.default_rng(seed), {} if start is None else {"start": start}
-    return evidence.learn(prior, data.Z, data.target, rng, data.row_counts, **more)
+    rng = np.random.default_rng(seed)
+    return evidence.learn_checked(prior, data.Z, data.target, rng, data.row_counts, start)
 
 
 def learn_again(
@@ -413,12 +412,6 @@ def grow_trees(leaves: Leaves, rng: np.random.Generator, tasks: FitTasks) -> lis
 
 
 # --- blend ----------------------------------------------------------------------------------------
-
-
-def used_members(weights: np.ndarray) -> np.ndarray:
-    """Return the weights of members that predictions need, with sum one, and zeros for others."""
-    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-    return weights / weights.sum()
 
 
 def member_reports(

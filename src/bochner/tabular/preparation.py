@@ -14,7 +14,6 @@ from ..data.repetitions import EqualRows, different, equal_rows, target_columns
 from ..data.tables import LocalTable, Table
 from ..data.targets import Labels, Values
 from ..priors import SpectralPrior, WithCategories
-from ..priors.categories import has_column_factors
 
 # Levels above which a category has one factor of the kernel instead of a column for each level.
 CODE_LEVELS = 20
@@ -178,7 +177,7 @@ def prepare_columns(
         numbers = present[np.sort(rng.choice(len(present), n_drawn, replace=False))]
         data = data.take(numbers)
     X = data.table.take(np.arange(len(data)))
-    code_levels = CODE_LEVELS if all(map(has_column_factors, priors)) else None
+    code_levels = CODE_LEVELS if all(one.has_column_factors for one in priors) else None
     inputs = TableInputs(categorical_features, code_levels=code_levels)
     Z = inputs.fit(X, sample_weight=data.weights).transform(X)
     merged, equal = PreparedData.merged(Z, data.target, data.weights, 0 if is_large else most_ties)

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import score_in_memory
 from ..data.targets import Values
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
-from .blending import Blend, blend_weights
-from .fitting import used_members
+from .blending import Blend, blend_weights, used_members
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
