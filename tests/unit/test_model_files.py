@@ -109,7 +109,7 @@ def test_a_flipped_byte_of_a_number_is_noticed(model_file, tmp_path):
 
 def zip_of(**members):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
             archive.writestr(name.replace("_", "."), text)
     return buffer.getvalue()

@@ -6,8 +6,16 @@ import zipfile
 import numpy as np
 import pytest
 
-from bochner import SpectralRidge, load, save
-from bochner.tables import model_schema
+from bochner import (
+    Evidence,
+    Gaussian,
+    KernelMachine,
+    SpectralRegressor,
+    SpectralRidge,
+    load,
+    save,
+)
+from bochner.tables import model_file, model_schema
 from bochner.tables.model_file import FORMAT, ModelFileError
 from bochner.tables.model_schema import RefusedModel, decode
 
@@ -54,6 +62,39 @@ def test_arrays_count_as_two_copies_in_float64(monkeypatch):
     monkeypatch.setattr(model_schema, "MEMORY_LIMIT", 2**21)
     with pytest.raises(RefusedModel, match="more than 2 MB of memory"):
         decode(file)
+
+
+def test_large_files_may_need_eight_times_their_size(monkeypatch):
+    monkeypatch.setattr(model_schema, "MEMORY_LIMIT", 2**10)
+    noise = np.random.default_rng(0).normal(size=2**17).astype(np.float32)
+    assert decode(_dumped({"noise": noise}))["noise"].shape == (2**17,)
+    with pytest.raises(RefusedModel, match="memory"):
+        decode(_dumped({"zeros": np.zeros(2**17)}))
+
+
+def test_models_of_many_rows_are_stored_without_compression(tmp_path, monkeypatch):
+    """Equal numbers would be compressed to less than an eighth of the memory that they need."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 40)), 100, axis=0)
+    X[:, 0] += np.arange(400)
+    model = KernelMachine(Gaussian(0.1)).fit(X, X[:, 1])
+    monkeypatch.setattr(model_schema, "MEMORY_LIMIT", 2**10)
+    with pytest.raises(ModelFileError, match="memory"):
+        save(model, tmp_path / "model.skops")
+    monkeypatch.setattr(model_file, "_COMPRESSED_BYTES", 0)
+    save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(X), model.predict(X))
+
+
+def test_members_of_a_leaf_store_their_points_once(tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    settings = {"evidence": Evidence(n_rows=50, n_iterations=2), "max_leaf_rows": 150}
+    model = SpectralRegressor(random_state=0, **settings).fit(X, np.sin(X[:, 0]))
+    save(model, tmp_path / "model.skops")
+    with zipfile.ZipFile(tmp_path / "model.skops") as archive:
+        shapes = [
+            np.load(archive.open(name)).shape for name in archive.namelist() if ".npy" in name
+        ]
+    assert sum(len(shape) == 2 and shape[1] == 6 and shape[0] >= 100 for shape in shapes) <= 3
 
 
 def test_the_checksum_of_every_array_is_compared():

@@ -31,11 +31,13 @@ def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to.
+    """A view that cannot be written to; the array itself if that is read-only already.
 
     Loops that only read an array get such a view: numba compiles a loop once for arrays that can be
     written to and once for others, such as memory maps and frozen values.
     """
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

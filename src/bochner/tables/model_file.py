@@ -17,6 +17,8 @@ from .model_schema import RefusedModel, decode
 from .model_trial import try_model
 
 FORMAT = "bochner table model 6"
+# Files up to this size are compressed.
+_COMPRESSED_BYTES = 2**25
 # Facts that predictions need, with their types.
 _FACTS = {"target": str, "task": str, "identifiers": list, "decimal": str}
 
@@ -29,7 +31,7 @@ def save(model: Any, path: str | Path) -> None:
     """Write a fitted estimator to a file, completely or not at all.
 
     A model that ``load`` would refuse raises an error before anything is written: one with
-    functions, with steps that are not on the list of ``load``, or with more than 256 MB of numbers.
+    functions, or with steps that are not on the list of ``load``.
 
     Parameters
     ----------
@@ -58,7 +60,11 @@ def save(model: Any, path: str | Path) -> None:
     check_is_fitted(model)
     try:
         try_model(model)  # also computes what a model computes at its first prediction
-        content = skops.dumps({"format": FORMAT, "model": model}, compression=zipfile.ZIP_DEFLATED)
+        parts = {"format": FORMAT, "model": model}
+        content = skops.dumps(parts, compression=zipfile.ZIP_STORED)
+        # Larger files may be too small for their numbers after compression, see ``MEMORY_LIMIT``.
+        if len(content) <= _COMPRESSED_BYTES:
+            content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
         _decoded(io.BytesIO(content))
     except Exception as error:
         raise ModelFileError(
@@ -73,7 +79,8 @@ def load(path: str | Path) -> Any:
     """Return the estimator in a file that ``save`` wrote.
 
     Nothing in a file is executed: each object is of a type on a fixed list, or the file is refused.
-    So is a file that needs more than 512 MB of memory, and a model that fails on a made-up row.
+    So is a file that needs more memory than 512 MB and than eight times its size, and a model that
+    fails on a made-up row.
 
     Parameters
     ----------

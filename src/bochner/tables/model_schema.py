@@ -21,8 +21,9 @@ from sklearn.base import BaseEstimator
 
 from .storage import STORED_CLASSES, stored_class
 
-# Memory for the decoded description of a file and two copies of each of its arrays.
-MEMORY_LIMIT = 512 * 2**20
+# Memory for the decoded description of a file and two copies of each of its arrays, for small files
+# and for each byte of larger ones: models of many rows are as large as their rows.
+MEMORY_LIMIT, _LIMIT_PER_BYTE = 512 * 2**20, 8
 _SCHEMA = "schema.json"
 # Memory of the parsed description: characters of its texts, and an upper bound for one value.
 _BYTES_PER_CHARACTER, _BYTES_PER_VALUE = 5, 128
@@ -77,7 +78,7 @@ def decode(file: Any) -> Any:
 
     Anything that is not on the list is a ``RefusedModel``; damage may be any other exception.
     """
-    _check_directory(file)
+    size = _check_directory(file)
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
             if entry.filename != _SCHEMA and not _ARRAY_NAME.fullmatch(entry.filename):
@@ -88,16 +89,14 @@ def decode(file: Any) -> Any:
                 )
         if len(set(archive.namelist())) < len(archive.namelist()):
             raise RefusedModel("it contains two parts of the same name")
-        decoder = _Decoder(archive)
+        decoder = _Decoder(archive, size)
         return decoder.build(decoder.read_schema())
 
 
 def _check_directory(file):
-    """Refuse an archive whose directory is too large, or not at its end."""
+    """Refuse an archive whose directory is too large, or not at its end; return its size."""
     file.seek(0, io.SEEK_END)
     size = file.tell()
-    if size > MEMORY_LIMIT:
-        raise RefusedModel(f"it is larger than {MEMORY_LIMIT} bytes")
     file.seek(max(0, size - _END_SIZE - _ZIP64_SIZE))
     tail = file.read()
     end, before = tail[-_END_SIZE:], tail[:-_END_SIZE]
@@ -105,13 +104,15 @@ def _check_directory(file):
         raise ValueError("it does not end like a zip archive")
     if before.startswith(_ZIP64_LOCATOR) or int.from_bytes(end[12:16], "little") > _DIRECTORY_LIMIT:
         raise RefusedModel("its directory is too large")
+    return size
 
 
 class _Decoder:
     """Builds the objects of one archive and counts the memory they take."""
 
-    def __init__(self, archive: zipfile.ZipFile):
-        self._archive, self._left = archive, MEMORY_LIMIT
+    def __init__(self, archive: zipfile.ZipFile, size: int):
+        self._archive = archive
+        self._limit = self._left = max(MEMORY_LIMIT, _LIMIT_PER_BYTE * size)
         self._shared: dict[int, tuple[dict, Any]] = {}
 
     def read_schema(self) -> Any:
@@ -150,7 +151,7 @@ class _Decoder:
     def _spend(self, n_bytes):
         self._left -= n_bytes
         if self._left < 0:
-            raise RefusedModel(f"it would need more than {MEMORY_LIMIT // 2**20} MB of memory")
+            raise RefusedModel(f"it would need more than {self._limit // 2**20} MB of memory")
 
     # --- plain values -----------------------------------------------------------------------------
 

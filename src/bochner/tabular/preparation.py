@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._loops.arrays import read_only
 from ..data import column_keys
 from ..data.inputs import TableInputs
 from ..data.repetitions import EqualRows, different, equal_rows, target_columns
@@ -99,6 +100,8 @@ class PreparedData:
     observations: np.ndarray | None = None
 
     def __post_init__(self) -> None:
+        # All members of a leaf then have the same array of points, which a model file stores once.
+        object.__setattr__(self, "Z", read_only(self.Z))
         if self.row_counts is None:
             object.__setattr__(self, "row_counts", self.row_weights)
 
