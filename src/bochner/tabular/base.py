@@ -36,6 +36,7 @@ _FOR_MANY_VALUES = Evidence(
     n_rows=500, n_iterations=15, n_refining_rows=1000, n_refinements=8, standardize=False
 )
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
+_MOST_LEAF_ROWS = 8000
 # Rows over which importances are averaged.
 _IMPORTANCE_ROWS = 256
 
@@ -121,7 +122,7 @@ class SpectralModel(Estimator):
         *,
         categorical_features: Any = "from_dtype",
         trees: bool = False,
-        max_leaf_rows: int = 8000,
+        max_leaf_rows: int = _MOST_LEAF_ROWS,
         n_jobs: int | None = None,
         random_state: Any = None,
         max_exact_rows: Any = "deprecated",
@@ -175,6 +176,11 @@ class SpectralModel(Estimator):
         check_count(self.max_leaf_rows, "max_leaf_rows", minimum=100)
         if self.max_exact_rows != "deprecated":
             check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
+            if self.max_leaf_rows != _MOST_LEAF_ROWS:
+                raise ValueError(
+                    "max_exact_rows is the former name of max_leaf_rows, and both were given. "
+                    f"Write max_leaf_rows={self.max_leaf_rows} alone."
+                )
             warnings.warn(
                 "max_exact_rows is now called max_leaf_rows. Write "
                 f"max_leaf_rows={self.max_exact_rows}.",
