@@ -92,6 +92,7 @@ def test_symmetric_and_rectangular_matrices_of_all_sizes(kernel, n):
     np.testing.assert_array_equal(gram, gram.T)
     np.testing.assert_array_equal(np.tril(kernel.gram(X, lower=True)), np.tril(gram))
     np.testing.assert_allclose(kernel.gram(X, Z), formula(kernel, X, Z), atol=1e-14)
+    np.testing.assert_allclose(kernel.gram(X, X), exact, atol=1e-14)  # the same object
     np.testing.assert_allclose(kernel.gram(X[:0], Z), np.empty((0, 7)))
 
 

@@ -169,7 +169,8 @@ def test_random_sums_choose_a_ridge_for_many_outputs_and_all_are_solved(monkeypa
     each = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
     assert found.held_out.shape == (60, 12)
     assert abs(np.log10(found.ridge / each.ridge)) < 0.51
-    assert np.mean((found.held_out - many.outputs[240:]) ** 2) < 1.05 * np.mean(
+    # A ridge half a decade away costs five percent here.
+    assert np.mean((found.held_out - many.outputs[240:]) ** 2) < 1.1 * np.mean(
         (each.held_out - many.outputs[240:]) ** 2
     )
 

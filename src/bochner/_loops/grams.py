@@ -219,7 +219,7 @@ class RadialKernel:
         out = _matrix(X, Z)
         if out.size == 0:
             return out
-        squares = self._squares(X, X if symmetric else Z)
+        squares = self._squares(X, Z)
 
         def fill(rows):
             squares(rows, out)
@@ -278,7 +278,7 @@ class RadialKernel:
 
     def _weigh(self, X, pull):
         """Return the same function for the Matérn kernels, from distances."""
-        squares, distances = _matrix(X, None), self._squares(X, X)
+        squares, distances = _matrix(X, None), self._squares(X)
 
         def weigh(rows):
             distances(rows, squares)
@@ -289,12 +289,12 @@ class RadialKernel:
     def _scaled(self, X, center):
         return ((X - center) * self.rates).astype(X.dtype)
 
-    def _squares(self, X, Z):
+    def _squares(self, X, Z=None):
         """Return a function that adds squared distances of X and Z to rows of a matrix of zeros.
 
-        If Z is X, only up to the diagonal.
+        Without Z, distances of the rows of X up to the diagonal.
         """
-        symmetric = Z is X
+        symmetric = Z is None
         center = X.mean(axis=0, dtype=np.float64)  # products of centered rows cancel less
         left = self._scaled(X, center)
         right = left if symmetric else self._scaled(Z, center)
