@@ -35,6 +35,11 @@ class CategoryKernel:
         """Order of the kernel of other columns."""
         return self.kernel.order
 
+    def of_columns(self, columns):
+        """Return the kernel of some of the columns, a mask."""
+        kernel, codes = self.kernel.of_columns(columns), np.flatnonzero(~self._is_other()[columns])
+        return CategoryKernel(kernel, codes, self.gap) if len(codes) else kernel
+
     def shares(self):
         """Return ρ, the factors of different codes."""
         return np.exp(-self._own().falls(self.gap))

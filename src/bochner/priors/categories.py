@@ -52,6 +52,10 @@ class WithCategories(SpectralPrior):
         return self.prior.family
 
     @property
+    def has_column_factors(self):
+        return self.prior.has_column_factors
+
+    @property
     def weighs_columns(self):
         return self.prior.weighs_columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,12 +128,20 @@ class Mixture(Blend):
 
     def probabilities(self, Z: np.ndarray) -> np.ndarray:
         """Return the probabilities, (n_samples, n_classes)."""
-        parts = zip(self.weights, self.members, self.links)
-        return np.sum([w * link.probabilities(_scores(m, Z)) for w, m, link in parts], axis=0)
+        return self.probabilities_of(m.evaluate(Z) for m in self.members)
 
     def log_probabilities(self, Z: np.ndarray) -> np.ndarray:
         """Return the logarithms of ``probabilities``, finite also if those round to zero."""
-        logs = [link.log_probabilities(_scores(m, Z)) for m, link in zip(self.members, self.links)]
+        return self.log_probabilities_of(m.evaluate(Z) for m in self.members)
+
+    def probabilities_of(self, scores: Iterable[np.ndarray]) -> np.ndarray:
+        """Return ``probabilities`` from the scores of each member."""
+        parts = zip(self.weights, self.links, scores)
+        return np.sum([w * link.probabilities(_by_class(own)) for w, link, own in parts], axis=0)
+
+    def log_probabilities_of(self, scores: Iterable[np.ndarray]) -> np.ndarray:
+        """Return ``log_probabilities`` from the scores of each member."""
+        logs = [link.log_probabilities(_by_class(own)) for link, own in zip(self.links, scores)]
         return logsumexp(logs, axis=0, b=np.reshape(self.weights, (-1, 1, 1)))
 
     def probability_jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
@@ -142,12 +151,12 @@ class Mixture(Blend):
             slopes = member.jacobian(Z, side)
             if slopes.shape[1] == 1:
                 slopes = np.concatenate([-slopes, slopes], axis=1)
-            total = total + weight * link.jacobian(_scores(member, Z)) @ slopes
+            total = total + weight * link.jacobian(_by_class(member.evaluate(Z))) @ slopes
         return total
 
 
-def _scores(member, Z):
-    return class_scores(np.asarray(member.evaluate(Z), np.float64))
+def _by_class(scores):
+    return class_scores(np.asarray(scores, np.float64))
 
 
 def used_members(weights: np.ndarray) -> np.ndarray:
