@@ -78,7 +78,7 @@ class ProductReplacements(Replacements):
         super().__init__(Z, groups)
         self.f = f
         if isinstance(f, KernelExpansion):
-            self.coefficients = f.coefficients.astype(np.float64)
+            self.coefficients: np.ndarray = f.coefficients.astype(np.float64)
             self._kernel: Any = f.prior.compiled(f.points.shape[1])
             # In the precision of the coefficients, as in ``evaluate``: equal codes stay equal.
             self._points = f.points.astype(f.coefficients.dtype).astype(np.float64)

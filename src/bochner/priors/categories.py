@@ -52,7 +52,7 @@ class WithCategories(SpectralPrior):
         return self.prior.family
 
     @property
-    def has_column_factors(self):
+    def has_column_factors(self):  # type: ignore[override]
         return self.prior.has_column_factors
 
     @property

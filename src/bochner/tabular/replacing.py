@@ -38,7 +38,7 @@ class BlendReplacements:
     def scores(self, chosen: Sequence[int], values: np.ndarray) -> np.ndarray:
         """Return ``Blend.evaluate``, (n_values, n_rows, n_outputs)."""
         parts = zip(self.blend.weights, self._scores(chosen, values))
-        return sum(weight * own for weight, own in parts)  # type: ignore[return-value]
+        return sum(weight * own for weight, own in parts)
 
     def probabilities(self, chosen: Sequence[int], values: np.ndarray) -> np.ndarray:
         """Return ``Mixture.probabilities``, (n_values, n_rows, n_classes)."""
