@@ -305,15 +305,15 @@ class RadialKernel:
             return lambda rows, out: kernels.squared_distance_rows(
                 columns, others, rows.start, rows.stop, symmetric, spare, out
             )
-        left_norms, right_norms = (np.einsum("ij,ij->i", side, side) for side in (left, right))
+        # |l − r|² = |l|² + |r|² − 2 l·r as one product: a pass over the matrix takes about as long.
+        norms, ones = [np.einsum("ij,ij->i", side, side) for side in (left, right)], np.ones
+        left = np.column_stack([-2 * left, norms[0], ones(len(left), X.dtype)])
+        right = np.column_stack([right, ones(len(right), X.dtype), norms[1]])
 
         def by_products(rows, out):
             stop = rows.stop if symmetric else len(right)
             block = out[rows, :stop]
             np.matmul(left[rows], right[:stop].T, out=block)
-            block *= -2
-            block += left_norms[rows, None]
-            block += right_norms[:stop]
             np.maximum(block, 0, out=block)
             if symmetric:  # remove rounding errors
                 np.fill_diagonal(block[:, rows], 0)

@@ -63,7 +63,7 @@ class SpectralClassifier(Classifier, SpectralModel):
         *,
         categorical_features: Any = "from_dtype",
         trees: bool = False,
-        max_leaf_rows: int = 8000,
+        max_leaf_rows: int = 10_000,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
