@@ -79,6 +79,18 @@ def solve_leaving_out(data: PreparedData, learned: LearnedPrior, n_steps: int) -
     The ridge minimizes the squared error of these predictions, over at most ``n_steps`` half
     decades from the noise of the evidence. See ``PreparedData`` for ``observations``.
     """
+    return _leave_out(data, learned, n_steps)[1]
+
+
+def _leave_out(data, learned, n_steps):
+    """Return the step of the ridge and the solution of ``solve_leaving_out``.
+
+    The search in many rows starts from the best ridge of some of them.
+    """
+    start, stride = 0, len(data) // _CHOOSING_ROWS
+    if stride > 1:
+        some = data.take(np.arange(0, len(data), stride))
+        start = _leave_out(some, learned, n_steps)[0]
     Z, Y, weights = data.Z, data.outputs, data.row_weights
     single = len(Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
     gram = learned_gram(learned, Z.astype(np.float32) if single else Z)
@@ -99,22 +111,27 @@ def solve_leaving_out(data: PreparedData, learned: LearnedPrior, n_steps: int) -
         error = np.average(np.sum(residuals**2, axis=1), weights=weights)
         return error, np.average(np.sum(2 * residuals * slopes, axis=1), weights=weights)
 
-    best = trials[_descend(error_and_slope, n_steps)]
+    step = _descend(error_and_slope, n_steps, start)
+    best = trials[step]
     expansion = expansion_of(learned, Z, best.solution, gram.dtype.type)
-    return Solved(expansion, Y - best.residuals, best.ridge)
+    return step, Solved(expansion, Y - best.residuals, best.ridge)
 
 
-def _descend(error_and_slope: Callable, n_steps: int) -> int:
-    """Return the step of smallest error: from 0 on against the slope, until the slope turns."""
-    least, slope = error_and_slope(0)
-    best, direction = 0, 1 if slope < 0 else -1
+def _descend(error_and_slope: Callable, n_steps: int, start: int = 0) -> int:
+    """Return the step of smallest error: from ``start`` against the slope, until the slope turns.
+
+    It is at most ``n_steps`` from zero, unless there is no solution there.
+    """
+    least, slope = error_and_slope(start)
+    best, direction = start, 1 if slope < 0 else -1
     if np.isfinite(least) and abs(slope) * _STEP < _WORTHWHILE * least:
         return best
-    for step in range(1, n_steps + 1 if np.isfinite(least) else 40):
-        error, slope = error_and_slope(direction * step)
+    furthest = n_steps if np.isfinite(least) else 40
+    for step in range(start + direction, direction * (furthest + 1), direction):
+        error, slope = error_and_slope(step)
         if np.isfinite(least) and not error < least:
             break
-        best, least = direction * step, error
+        best, least = step, error
         if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _STEP:
             break
     return best
