@@ -323,7 +323,7 @@ def test_the_former_name_of_max_leaf_rows_warns_and_works(cls):
     X, y = data(cls)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = model_of(cls, max_leaf_rows=8000, max_exact_rows=100).fit(X, y)
+        model = model_of(cls, max_leaf_rows=10_000, max_exact_rows=100).fit(X, y)
     said = [one for one in caught if issubclass(one.category, FutureWarning)]
     assert len(said) == 1
     assert "max_exact_rows is now called max_leaf_rows. Write max_leaf_rows=100." in str(

@@ -49,7 +49,8 @@ PARAMETERS = """
     evidence : Evidence, default None
         Learner of the priors. None is ``Evidence(standardize=False)``, with n_rows=500,
         n_iterations=15, n_refining_rows=1000 and n_refinements=8 for values of more than 500 rows
-        and at most 20 prepared columns, and with n_rows=700, n_iterations=15 and n_refining_rows=2000 for labels of more than 1000.
+        and at most 20 prepared columns, and with n_rows=700, n_iterations=15 and
+        n_refining_rows=2000 for labels of more than 1000 rows.
     categorical_features : "from_dtype" or list of columns, default "from_dtype"
         "from_dtype": columns of text, categories and objects of a frame are categorical. A list of
         names, positions or booleans adds columns to these; for an array it lists all categorical
