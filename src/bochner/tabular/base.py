@@ -332,8 +332,8 @@ class SpectralModel(Estimator):
     def _table_in_memory(self, X):
         check_is_fitted(self)
         refusal = TypeError(
-            "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, "
-            "e.g. X.head() or X[:1000].compute()."
+            "Effects, Shapley values and derivatives are of rows in memory, not on a cluster. Give "
+            "some of them, e.g. X.head() or X[:1000].compute()."
         )
         return open_table(self, X).in_memory(-1, refusal)
 
@@ -432,13 +432,11 @@ class SpectralModel(Estimator):
             background,
         )
         unit, center, has_one_output = self._effects_scale()
-        parts = [unit * values, center + unit * base, unit * rest]
+        values, base, rest = unit * values, center + unit * base, unit * rest
         if has_one_output:
-            parts = [part[..., 0] for part in parts]
-        output, names = self._explained()
-        return ShapleyValues(
-            *parts[:2], table.source, tuple(self.inputs_.names_), parts[2], output, names
-        )
+            values, base, rest = values[..., 0], base[..., 0], rest[..., 0]
+        names, explained = tuple(self.inputs_.names_), self._explained()
+        return ShapleyValues(values, base, table.source, names, rest, *explained)
 
     @limit_threads
     def input_gradient(self, X: Any) -> np.ndarray:
