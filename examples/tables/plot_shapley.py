@@ -1,6 +1,6 @@
 """
-Why is this flat dear? Exact Shapley values of one row
-======================================================
+Why is this flat expensive? Exact Shapley values of one row
+===========================================================
 
 A rent is predicted from a few columns. The Shapley values of a row split its prediction among the columns: they add up to the difference
 between this prediction and the mean prediction. For d columns their definition has 2^d terms, and other models need samples of these. The
@@ -55,8 +55,8 @@ high = flats.index[(flats["floor"] == 8) & (flats["lift"] == "yes")][0]
 figure = plot_shapley(values, row=high)
 
 # %%
-# The values of the floor for all flats. Without a lift every floor more costs rent. Such a picture needs no curves of averages: each dot
-# is one flat. Floor and lift share their effect, so each has about half of it.
+# The values of the floor, one dot for each flat. With a lift they rise with the floor, and without one they fall. Floor and lift share their
+# joint effect, so each has half of it: 12.50 instead of 25 for each floor.
 
 figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 for lift, color in (("yes", "#D55E00"), ("no", "#0072B2")):

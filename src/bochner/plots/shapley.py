@@ -47,20 +47,24 @@ def plot_shapley(
     figure, axis = blank(size=(7.0, 1.2 + 0.38 * len(names)))
     ends = base + np.cumsum(sizes)
     starts, places = ends - sizes, np.arange(len(names))
+    lowest, highest = np.min([starts, ends]), np.max([starts, ends])
+    span = highest - lowest if highest > lowest else 1.0
+    largest = np.abs(sizes).max()
+    # Three digits of the largest bar, and as many decimals for all other numbers.
+    n_decimals = max(0, 2 - int(np.floor(np.log10(largest)))) if largest > 0 else 0
     axis.barh(places, sizes, left=starts, color=colors, height=0.62)
-    span = max(np.ptp(np.append(ends, base)), 1e-300)
     for place, start, end, size in zip(places, starts, ends, sizes):
-        axis.plot([end, end], [place, place + 1], color=GRAY, linewidth=0.8)
         right = max(start, end) + 0.01 * span
-        axis.text(right, place, _number_text(size, "+"), va="center", fontsize="small")
+        axis.text(right, place, f"{size:+,.{n_decimals}f}", va="center", fontsize="small")
+    axis.vlines(ends[:-1], places[:-1], places[1:], color=GRAY, linewidth=0.8)
     axis.axvline(base, color=GRAY, linewidth=0.8, linestyle=":")
     axis.set_yticks(places, names)
-    axis.set_ylim(len(names) - 0.1, -0.7)
-    axis.margins(x=0.12)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.set_xlim(lowest - 0.03 * span, highest + 0.13 * span)
     of_output = f" of {values.output_names[output]}" if values.output_names else ""
     axis.set_xlabel(
-        f"{values.output}{of_output}: {_number_text(base)} on average, "
-        f"{_number_text(ends[-1])} for this row"
+        f"{values.output}{of_output}: {base:,.{n_decimals}f} on average, "
+        f"{ends[-1]:,.{n_decimals}f} for this row"
     )
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)
@@ -120,7 +124,3 @@ def _cell(data, row, j):
     cell = np.asarray(data[data.columns[j]])[row] if is_frame(data) else data[row][j]
     text = f"{cell:.4g}" if isinstance(cell, float | np.floating) else str(cell)
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
-
-
-def _number_text(number, sign=""):
-    return f"{number:{sign},.0f}" if abs(number) >= 1000 else f"{number:{sign}.3g}"
