@@ -1307,4 +1307,17 @@ MUTANTS: list[Mutant] = [
             ),
         },
     ),
+    *_group(
+        "expansions/shapley.py tabular/shapley.py _loops/shapley_kernels.py",
+        "unit/test_shapley.py",
+        {
+            "shapley-common-factors": ("common[i] *= p[i]", "common[i] *= 1"),
+            "shapley-quadrature-bound": (
+                "limits = np.max(2 * falls / growth, axis=1)",
+                "limits = np.max(8 * falls / growth, axis=1)",
+            ),
+            "shapley-linear-part": ("apart = X - background.mean(axis=0)", "apart = X"),
+            "shapley-leaf-background": ("background = rows[of_rows == leaf]", "background = rows"),
+        },
+    ),
 ]  # fmt: skip

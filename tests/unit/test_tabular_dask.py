@@ -393,7 +393,7 @@ def test_bad_input_of_a_cluster_is_refused_in_a_sentence(kind, rows, target, mes
 def test_what_needs_rows_here_says_so():
     estimator, y = CASES["values"]
     model = clone(estimator).fit(there(X), there(y))
-    for look in (model.effects, model.input_gradient):
+    for look in (model.effects, model.shapley, model.input_gradient):
         with pytest.raises(TypeError, match="of rows in memory, not on a cluster"):
             look(there(X))
     with pytest.raises(ValueError, match="X has 3 features, but SpectralRegressor is expecting 4"):

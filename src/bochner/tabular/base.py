@@ -28,6 +28,7 @@ from .effects import TableEffects, column_importances, table_effects
 from .members import Members
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
+from .shapley import ShapleyValues, blend_shapley
 
 # Default evidence for few rows, for values of many rows, and for labels of many rows: over 1000
 # rows pay for labels only. Rates of many columns need all rows from the first step on.
@@ -302,6 +303,10 @@ class SpectralModel(Estimator):
         """Return unit and center of the outputs, and True if there is no axis of outputs."""
         raise NotImplementedError
 
+    def _explained(self):
+        """Return the output that ``shapley`` explains, and names of several outputs."""
+        raise NotImplementedError
+
     def _slopes(self, Z, side):
         """Return one-sided ∂ outputs / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
         raise NotImplementedError
@@ -331,8 +336,8 @@ class SpectralModel(Estimator):
     def _table_in_memory(self, X):
         check_is_fitted(self)
         refusal = TypeError(
-            "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, "
-            "e.g. X.head() or X[:1000].compute()."
+            "Effects, Shapley values and derivatives are of rows in memory, not on a cluster. Give "
+            "some of them, e.g. X.head() or X[:1000].compute()."
         )
         return open_table(self, X).in_memory(-1, refusal)
 
@@ -380,6 +385,62 @@ class SpectralModel(Estimator):
         unit, center, has_one_output = self._effects_scale()
         effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
         return effects.first_output() if has_one_output else effects
+
+    @limit_threads
+    def shapley(self, X: Any, *, background: int | None = None) -> ShapleyValues:
+        """Split the output of each row exactly into Shapley values of the columns.
+
+        The value of a column is the change of the output when its cell replaces that of a
+        background row, averaged over all orders of replacing the columns and over all background
+        rows. It is an integral of a polynomial, and computed without sampling, to rounding errors.
+
+        A regressor explains its predictions; if ``target_scale_`` is logarithmic, these are on its
+        scale, log(y + shift) or asinh((y − shift) / width). A classifier explains ``scores``.
+        Probabilities are not explained: they are not sums of products over columns, so that exact
+        values would need 2^n_columns evaluations. Members that are not such sums (trees, waves of a
+        classifier, own priors without ``has_column_factors``) are in ``rest``.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows in memory.
+        background : int, default None
+            Largest number of background rows. They are evenly spread over at most 256 training
+            rows, which are evenly spread themselves. None is 64. The time is proportional to it.
+            With several leaves, the background of a row are those in its leaf or, if these are
+            fewer than 16, training rows of the leaf.
+
+        Returns
+        -------
+        ShapleyValues
+            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
+            where the score of the second class is explained.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bochner import SpectralRegressor
+        >>> X = np.random.default_rng(0).normal(size=(60, 2))
+        >>> model = SpectralRegressor(random_state=0).fit(X, 3 * X[:, 0])
+        >>> model.shapley(X[:5])
+        ShapleyValues(5 rows, 2 columns, predictions, rest 0%)
+        """
+        if background is not None:
+            check_count(background, "background")
+        table = self._table_in_memory(X)
+        values, base, rest = blend_shapley(
+            self.blend_,
+            self.inputs_,
+            table.transform(self.inputs_),
+            self._importance_rows,
+            background,
+        )
+        unit, center, has_one_output = self._effects_scale()
+        values, base, rest = unit * values, center + unit * base, unit * rest
+        if has_one_output:
+            values, base, rest = values[..., 0], base[..., 0], rest[..., 0]
+        names, explained = tuple(self.inputs_.names_), self._explained()
+        return ShapleyValues(values, base, table.source, names, rest, *explained)
 
     @limit_threads
     def input_gradient(self, X: Any) -> np.ndarray:

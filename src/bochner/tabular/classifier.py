@@ -190,6 +190,10 @@ class SpectralClassifier(Classifier, SpectralModel):
     def _effects_scale(self):
         return 1.0, 0.0, len(self.classes_) == 2
 
+    def _explained(self):
+        names = tuple(map(str, self.classes_))
+        return (f"score of {names[1]}", ()) if len(names) == 2 else ("scores", names)
+
     def _slopes(self, Z, side):
         """Return ∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""
         return self.blend_.probability_jacobian(Z, side)

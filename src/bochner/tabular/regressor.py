@@ -165,6 +165,15 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     def _effects_scale(self):
         return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional
 
+    def _explained(self):
+        scale, n_outputs = self.target_scale_, len(self.target_scale_.center)
+        output = {
+            "identity": "predictions",
+            "log": f"log(y + {scale.shift:.3g})",
+            "asinh": f"asinh((y − {scale.shift:.3g}) / {scale.width:.3g})",
+        }[scale.kind]
+        return output, () if self._one_dimensional else tuple(map(str, range(n_outputs)))
+
     def _slopes(self, Z, side):
         """Return ∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
         slopes, scale, spread = self.blend_.jacobian(Z, side), self.target_scale_, self.spread_
