@@ -776,7 +776,7 @@ MUTANTS: list[Mutant] = [
                 "kernel_matrix(learned.prior, learned.linear / Z.shape[1],",
                 "kernel_matrix(learned.prior, learned.linear,",
             ),
-            "tabular-ridge-direction": ("0, 1 if slope < 0 else -1", "0, 1 if slope > 0 else -1"),
+            "tabular-ridge-direction": ("start, 1 if slope < 0 else -1", "start, 1 if slope > 0 else -1"),
             "tabular-iterated-intercept": (
                 "shift = own[:-1].sum(axis=1) / own[-1].sum()",
                 "shift = own[:-1].sum(axis=1) / len(targets)",
@@ -940,11 +940,11 @@ MUTANTS: list[Mutant] = [
             "mixture-slope": ("-shares @ (row_weights / mixed)", "-shares @ row_weights"),
             "mixture-rows": ("value = -row_weights @ np.log(mixed)", "value = -np.log(mixed).sum()"),
             "mixture-probabilities": (
-                "w * link.probabilities(_scores(m, Z))",
-                "link.probabilities(_scores(m, Z)) / 3",
+                "w * link.probabilities(_by_class(own))",
+                "link.probabilities(_by_class(own)) / 3",
             ),
             "mixture-logarithms": ("b=np.reshape(self.weights, (-1, 1, 1))", "b=1 / 3"),
-            "mixture-jacobian": ("weight * link.jacobian(_scores(member, Z))", "link.jacobian(_scores(member, Z)) / 3"),
+            "mixture-jacobian": ("weight * link.jacobian(_by_class(", "link.jacobian(_by_class("),
             "mixture-two-classes": (
                 "np.concatenate([-slopes, slopes], axis=1)",
                 "np.concatenate([slopes, -slopes], axis=1)",
