@@ -26,6 +26,7 @@ from . import fitting
 from .blending import Blend
 from .effects import TableEffects, column_importances, table_effects
 from .members import Members
+from .monotone import Rearrangement, directions, refuse_monotone
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 
@@ -69,7 +70,12 @@ PARAMETERS = """
     random_state : None, int, RandomState or Generator, default None
         Determines samples, held-out rows and folds.
     max_exact_rows : int, default "deprecated"
-        The former name of ``max_leaf_rows``."""
+        The former name of ``max_leaf_rows``.
+    monotonic_cst : array of -1, 0 and 1, or dict of column name to -1, 0 or 1, default None
+        Directions of columns of numbers: predictions never fall (1) or never rise (-1) with the
+        column, other cells fixed. An array has one entry for each column. Up to three columns of
+        one output or two classes may have a direction. Predictions, bounds and probabilities are
+        sorted along these columns after the fit, see the user guide on monotone predictions."""
 
 
 ATTRIBUTES = """
@@ -114,6 +120,7 @@ class SpectralModel(Estimator):
 
     inputs_: TableInputs
     blend_: Blend
+    _rearrangement: Rearrangement | None = None
 
     def __init__(
         self,
@@ -126,6 +133,7 @@ class SpectralModel(Estimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         max_exact_rows: Any = "deprecated",
+        monotonic_cst: Any = None,
     ):
         self.priors = priors
         self.evidence = evidence
@@ -135,6 +143,7 @@ class SpectralModel(Estimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.max_exact_rows = max_exact_rows
+        self.monotonic_cst = monotonic_cst
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -163,11 +172,15 @@ class SpectralModel(Estimator):
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         data = self._read(X, y, sample_weight)
+        columns = data.table.without_rows()
+        signs = directions(self.monotonic_cst, columns, self.categorical_features, data.target)
         is_large = len(data) > self._most_leaf_rows()
         has_waves = self._has_waves(len(data), is_large)
         n_tasks = 1 + 2 * len(priors) + has_waves + self.trees + 1
         tasks = FitTasks(self, None if is_large else n_tasks, X, y)
-        self._fit(data, priors, rng, tasks)
+        leaves = self._fit(data, priors, rng, tasks)
+        rows = leaves.data
+        self._rearrangement = Rearrangement.of(signs, self.inputs_, rows.Z, rows.row_counts)
         tasks.finished("blending", dict)
         tasks.close(dict)
         return self
@@ -226,7 +239,10 @@ class SpectralModel(Estimator):
         return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data
 
     def _fit(self, data, priors, rng, tasks):  # type: ignore[override]
-        """Prepare the columns, learn a prior for each family, solve the members, and blend them."""
+        """Prepare the columns, learn a prior for each family, solve the members, and blend them.
+
+        The result are all rows, with their leaves.
+        """
         most_rows = self._most_leaf_rows()
         is_large = len(data) > most_rows
         for _ in tasks.each("preparing", [self._prepared_parts]):
@@ -266,6 +282,7 @@ class SpectralModel(Estimator):
         held_out = np.stack([one.solved.held_out for one in members])
         weights = self._blend(members, held_out, leaves.evaluation, rng)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
+        return leaves
 
     def _scaled_and_weighted(self, data, costs) -> PreparedData:
         """Return rows with the target on the scale of the fit, and weights times ``costs``."""
@@ -372,6 +389,7 @@ class SpectralModel(Estimator):
             Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
             where the score of the second class is split.
         """
+        refuse_monotone(self, "effects")
         Z = self._table_in_memory(X).transform(self.inputs_)
         unit, center, has_one_output = self._effects_scale()
         effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
@@ -396,6 +414,7 @@ class SpectralModel(Estimator):
         array of shape (n_samples, n_outputs, n_columns)
             For one-dimensional y of a regressor (n_samples, n_columns).
         """
+        refuse_monotone(self, "input_gradient")
         table = self._table_in_memory(X)
         Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
         # If kernels and ranks have a kink at the same place, the mean of products is not the
