@@ -1207,6 +1207,28 @@ MUTANTS: list[Mutant] = [
 '    )'), 'return labels(first_largest(scores), estimator.classes_), softmax(scores)'),
         },
     ),
+    *_group(
+        "tabular/monotone.py tabular/regressor.py",
+        "unit/test_tabular_monotone.py",
+        {
+            "monotone-direction": (
+                "surface = surface if sign > 0 else np.flip(surface, axis)",
+                "surface = surface if axis == 0 else np.flip(surface, axis)",
+            ),
+            "monotone-missing": (
+                "Z[:, self.indicators[has_indicator]] != 0",
+                "Z[:, self.indicators[has_indicator]] > 9",
+            ),
+            "monotone-beyond-nodes": (
+                "share = np.clip((z[:, k] - own[left]) / width, 0.0, 1.0)",
+                "share = (z[:, k] - own[left]) / width",
+            ),
+            "monotone-sizes": (
+                "sizes = np.exp(member_at(spread.log_size, Z, columns, values))",
+                "sizes = np.ones_like(center)",
+            ),
+        },
+    ),
     # --- tables ------------------------------------------------------------------------------
     *_group(
         "tables/evaluate/metrics.py",

@@ -20,7 +20,7 @@ from ..models.operator import OperatorClassifier, OperatorRegressor
 from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular import SpectralClassifier, SpectralRegressor
-from ..tabular.monotone import refuse_monotone
+from ..tabular.directions import refuse_monotone
 from .graph import Graph, NotExportable, Tensor
 from .tables import blended, means, mixed, prepared, smoothly_scaled, softmax
 

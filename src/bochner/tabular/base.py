@@ -24,9 +24,10 @@ from ..data.tables import open_table
 from ..learners.evidence import Evidence, LearnedPrior
 from . import fitting
 from .blending import Blend
+from .directions import directions, refuse_monotone
 from .effects import TableEffects, column_importances, table_effects
 from .members import Members
-from .monotone import Rearrangement, directions, refuse_monotone
+from .monotone import Rearrangement
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 
@@ -172,14 +173,13 @@ class SpectralModel(Estimator):
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         data = self._read(X, y, sample_weight)
-        columns = data.table.without_rows()
-        signs = directions(self.monotonic_cst, columns, self.categorical_features, data.target)
+        constraints = self.monotonic_cst, data.table, self.categorical_features, data.target
+        signs = directions(*constraints)
         is_large = len(data) > self._most_leaf_rows()
         has_waves = self._has_waves(len(data), is_large)
         n_tasks = 1 + 2 * len(priors) + has_waves + self.trees + 1
         tasks = FitTasks(self, None if is_large else n_tasks, X, y)
-        leaves = self._fit(data, priors, rng, tasks)
-        rows = leaves.data
+        rows = self._fit(data, priors, rng, tasks)
         self._rearrangement = Rearrangement.of(signs, self.inputs_, rows.Z, rows.row_counts)
         tasks.finished("blending", dict)
         tasks.close(dict)
@@ -241,7 +241,7 @@ class SpectralModel(Estimator):
     def _fit(self, data, priors, rng, tasks):  # type: ignore[override]
         """Prepare the columns, learn a prior for each family, solve the members, and blend them.
 
-        The result are all rows, with their leaves.
+        The result is all prepared rows.
         """
         most_rows = self._most_leaf_rows()
         is_large = len(data) > most_rows
@@ -282,7 +282,7 @@ class SpectralModel(Estimator):
         held_out = np.stack([one.solved.held_out for one in members])
         weights = self._blend(members, held_out, leaves.evaluation, rng)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
-        return leaves
+        return leaves.data
 
     def _scaled_and_weighted(self, data, costs) -> PreparedData:
         """Return rows with the target on the scale of the fit, and weights times ``costs``."""

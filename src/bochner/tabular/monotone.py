@@ -11,101 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, log_expit
 
-from ..data.columns import categorical_places, column_names, is_frame
 from ..data.inputs import TableInputs
-from ..data.targets import Labels, Values
 from ..expansions.leaves import LeafExpansion
 from ..expansions.replacements import replacements
 from ..losses import lower_quantiles
 from .blending import Blend, Mixture
 from .replacing import BlendReplacements
 
-# Values of each column at which predictions are sorted, for one, two and three columns.
-_MOST_NODES = (129, 25, 11)
+# Nodes at which the predictions for a row are sorted, for one, two and three columns together.
+_MOST_NODES = (129, 33**2, 13**3)
 # Memory for the predictions at all nodes, and for factors of kernels, of a block of rows.
 _BLOCK_BYTES = 2**27
-
-
-def directions(
-    monotonic_cst: Any, X: Any, categorical_features: Any, target: Labels | Values
-) -> dict[int, int]:
-    """Validate ``monotonic_cst`` for a table X, and return 1 or −1 for each constrained column."""
-    names = column_names(X)
-    signs = _signs(monotonic_cst, names, is_frame(X))
-    if not signs:
-        return {}
-    if len(signs) > len(_MOST_NODES):
-        raise ValueError(
-            f"monotonic_cst has {len(signs)} columns with a direction, but at most "
-            f"{len(_MOST_NODES)} are possible. Leave the others out."
-        )
-    categories = [names[j] for j in sorted(categorical_places(categorical_features, X) & set(signs))]
-    if categories:
-        raise ValueError(
-            f"monotonic_cst has a direction for {categories[0]!r}, which is a category without an "
-            "order. Leave it out, or give the column as numbers."
-        )
-    if isinstance(target, Values) and target.rows.shape[1] > 1:
-        raise ValueError(
-            f"monotonic_cst needs one output, but y has {target.rows.shape[1]}. Fit one model for "
-            "each output."
-        )
-    if isinstance(target, Labels) and len(target.classes) > 2:
-        raise ValueError(
-            f"monotonic_cst needs two classes, but y has {len(target.classes)}. Fit one model for "
-            "each class against all others."
-        )
-    return signs
-
-
-def _signs(monotonic_cst, names, has_names):
-    """Return the columns with a direction other than zero."""
-    if monotonic_cst is None:
-        return {}
-    if isinstance(monotonic_cst, Mapping):
-        if not has_names:
-            raise ValueError(
-                "monotonic_cst names columns, but X is an array without names. Write a list with "
-                "one of -1, 0 and 1 for each column, or give X as a frame."
-            )
-        unknown = [name for name in monotonic_cst if name not in names]
-        if unknown:
-            raise ValueError(
-                f"monotonic_cst names the column {unknown[0]!r}, which X does not have. The columns "
-                f"are {', '.join(map(repr, names))}."
-            )
-        signs = {names.index(name): sign for name, sign in monotonic_cst.items()}
-    else:
-        given = [monotonic_cst] if isinstance(monotonic_cst, str) else np.ravel(monotonic_cst)
-        if len(given) != len(names):
-            raise ValueError(
-                f"monotonic_cst has {len(given)} entries, but X has {len(names)} columns. Write one "
-                "of -1, 0 and 1 for each column, or a dict of column names."
-            )
-        signs = dict(enumerate(given))
-    for j, sign in signs.items():
-        is_number = isinstance(sign, Integral | np.floating | float) and not isinstance(sign, bool)
-        if not is_number or sign not in (-1, 0, 1):
-            raise ValueError(
-                f"monotonic_cst must be -1, 0 or 1 for each column, got {sign!r} for {names[j]!r}. "
-                "Write 1 for predictions that rise with the column, -1 for those that fall."
-            )
-    return {j: int(sign) for j, sign in signs.items() if sign}
-
-
-def refuse_monotone(model: Any, what: str, error: type[Exception] = TypeError) -> None:
-    """Raise an error if a model has constraints, which its expansions do not know."""
-    if model._rearrangement is not None:
-        raise error(
-            f"{what} would describe the model before monotonic_cst is applied. Fit a model without "
-            "monotonic_cst for them."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,21 +60,25 @@ class Rearrangement:
         A column that was constant in training needs no nodes: nothing depends on it.
         """
         numbers, n_others = inputs.numbers_.tolist(), len(inputs.numbers_) + len(inputs.ordered_)
-        columns, indicators, nodes = [], [], []
         constrained = [j for j in signs if j in numbers]
-        for j in constrained:
-            place = np.flatnonzero(inputs.indicators_ == j)
-            columns.append(numbers.index(j))
-            indicators.append(n_others + int(place[0]) if len(place) else -1)
+        if not constrained:
+            return None
+        columns = np.array([numbers.index(j) for j in constrained])
+        indicators, seen = np.full(len(columns), -1), []
+        for k, j in enumerate(constrained):
             present = weights > 0
-            if len(place):
-                present &= Z[:, indicators[-1]] == 0
-            most = _MOST_NODES[len(constrained) - 1]
-            z = Z[present, columns[-1]].astype(np.float64)
-            nodes.append(column_nodes(z, weights[present], most))
-        kept = [int(signs[j]) for j in constrained]
-        arrays = np.array(columns), np.array(kept), np.array(indicators)
-        return cls(*arrays, tuple(nodes)) if columns else None
+            if j in inputs.indicators_:
+                indicators[k] = n_others + inputs.indicators_.tolist().index(j)
+                present &= Z[:, indicators[k]] == 0
+            seen.append((Z[present, columns[k]].astype(np.float64), weights[present]))
+        most, nodes = float(_MOST_NODES[len(columns) - 1]), {}
+        # Columns with few values need few nodes, and leave more for the others.
+        order = sorted(range(len(columns)), key=lambda k: len(np.unique(seen[k][0])))
+        for n_left, k in zip(range(len(order), 0, -1), order):
+            nodes[k] = column_nodes(*seen[k], max(3, int(most ** (1 / n_left) + 1e-9)))
+            most /= len(nodes[k])
+        kept = np.array([int(signs[j]) for j in constrained])
+        return cls(columns, kept, indicators, tuple(nodes[k] for k in range(len(columns))))
 
     def apply(
         self,
@@ -166,9 +91,9 @@ class Rearrangement:
         """Return ``function(Z)``, (n_rows, ...), after the rearrangement.
 
         A row with a missing cell is not rearranged along that column. ``replaced(Z, columns,
-        values)`` returns the function, (n_values, n_rows, ...), for all pairs of a row and of values
-        (n_values, n_columns) that replace its ``columns``. It needs ``pair_bytes`` for each pair,
-        and the factors of the kernels of ``blend``.
+        values)`` returns the function, (n_values, n_rows, ...), for all pairs of a row and of
+        values (n_values, n_columns) that replace its ``columns``. It needs ``pair_bytes`` for each
+        pair, and the factors of the kernels of ``blend``.
         """
         n_factor_bytes = 16 * (len(self.columns) + 3) * most_terms(blend)
         has_indicator = self.indicators >= 0
@@ -256,7 +181,7 @@ def interpolated(
             between = low + share * (high - low)
         # Without rounding beyond the ends, so that the next interval is not below.
         between = np.clip(between, np.minimum(low, high), np.maximum(low, high))
-        surface = np.where(low == high, low, between)
+        surface = np.where((low == high) | (share == 1), high, between)
     return surface
 
 
