@@ -1220,8 +1220,8 @@ MUTANTS: list[Mutant] = [
                 "Z[:, self.indicators[has_indicator]] > 9",
             ),
             "monotone-beyond-nodes": (
-                "share = np.clip((z[:, k] - own[left]) / width, 0.0, 1.0)",
-                "share = (z[:, k] - own[left]) / width",
+                "between = np.clip(between, np.minimum(low, high), np.maximum(low, high))",
+                "between = between + 0.0",
             ),
             "monotone-sizes": (
                 "sizes = np.exp(member_at(spread.log_size, Z, columns, values))",

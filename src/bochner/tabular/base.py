@@ -389,7 +389,7 @@ class SpectralModel(Estimator):
             Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
             where the score of the second class is split.
         """
-        refuse_monotone(self, "effects")
+        refuse_monotone(self, "Effects")
         Z = self._table_in_memory(X).transform(self.inputs_)
         unit, center, has_one_output = self._effects_scale()
         effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
@@ -414,7 +414,7 @@ class SpectralModel(Estimator):
         array of shape (n_samples, n_outputs, n_columns)
             For one-dimensional y of a regressor (n_samples, n_columns).
         """
-        refuse_monotone(self, "input_gradient")
+        refuse_monotone(self, "Derivatives")
         table = self._table_in_memory(X)
         Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
         # If kernels and ranks have a kink at the same place, the mean of products is not the

@@ -89,5 +89,5 @@ def refuse_monotone(model: Any, what: str, error: type[Exception] = TypeError) -
     if model._rearrangement is not None:
         raise error(
             f"{what} would describe the model before monotonic_cst is applied. Fit a model without "
-            "monotonic_cst for them."
+            "monotonic_cst instead."
         )

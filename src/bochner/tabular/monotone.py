@@ -169,7 +169,7 @@ def interpolated(
         left = np.clip(np.searchsorted(own, z[:, k], "right") - 1, 0, max(len(own) - 2, 0))
         right = np.minimum(left + 1, len(own) - 1)
         width = np.where(right > left, own[right] - own[left], 1.0)
-        share = np.clip((z[:, k] - own[left]) / width, 0.0, 1.0)
+        share = (z[:, k] - own[left]) / width
         # The last axes are those of the rows and of their outputs.
         n_before = len(nodes) - 1 - k
         tail = (1,) * (surface.ndim - n_before - 2)
@@ -179,7 +179,7 @@ def interpolated(
         high = np.take_along_axis(surface, index + step, axis=0)[0]
         with np.errstate(invalid="ignore"):  # bounds may be infinite on both sides
             between = low + share * (high - low)
-        # Without rounding beyond the ends, so that the next interval is not below.
+        # Constant beyond the nodes, and without rounding beyond the ends of an interval.
         between = np.clip(between, np.minimum(low, high), np.maximum(low, high))
         surface = np.where((low == high) | (share == 1), high, between)
     return surface
