@@ -1290,6 +1290,18 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "tables/explanations.py tables/fitting.py",
+        "unit/test_table_models.py",
+        {
+            "explained-output": ("values[rows, :, outputs], base", "values[rows, :, 0], base"),
+            "explained-sources": (
+                "totals[:, columns.index(reader.sources_[name])] += own",
+                "totals[:, columns.index(reader.sources_[name])] = own",
+            ),
+            "monotone-positive-class": ("-sign if reverse else sign", "sign"),
+        },
+    ),
+    *_group(
         "tables/predictions.py",
         "unit/test_predictions.py",
         {
