@@ -307,6 +307,20 @@ def test_rows_on_dask_give_the_same(collection):
     )
 
 
+def test_blocks_of_few_rows_give_the_same(monkeypatch):
+    model, X = fitted("long tail", {"a": 1, "b": 1}), table(40, seed=1)[0]
+    X = pd.concat([X, X.assign(a=X["a"] + 1), X[:7].assign(a=0.0)])
+    expected = answers(model, X)
+    monkeypatch.setattr("bochner.tabular.monotone._BLOCK_BYTES", 2_000_000)
+    sizes = []
+    apply = Rearrangement._sorted
+    monkeypatch.setattr(
+        Rearrangement, "_sorted", lambda *given: sizes.append(given[-1]) or apply(*given)
+    )
+    np.testing.assert_allclose(answers(model, X), expected, rtol=1e-9)
+    assert 1 <= min(sizes) < 20
+
+
 def test_a_column_that_was_constant_in_training_is_ignored():
     X, y = values("numbers")
     X["same"] = 1.0

@@ -134,8 +134,9 @@ class Rearrangement:
                 surface = np.sort(surface, axis=axis)
                 surface = surface if sign > 0 else np.flip(surface, axis)
             rows = order[ends[start - 1] if start else 0 : ends[stop - 1]]
-            at = places.ravel()[rows] - start
-            parts.append(interpolated(surface, nodes, Z[rows][:, columns], at))
+            for some in np.split(rows, range(n_at_once, len(rows), n_at_once)):
+                at = places.ravel()[some] - start
+                parts.append(interpolated(surface, nodes, Z[some][:, columns], at))
         values = np.concatenate(parts)
         values[order] = values.copy()
         return values
