@@ -1207,6 +1207,28 @@ MUTANTS: list[Mutant] = [
 '    )'), 'return labels(first_largest(scores), estimator.classes_), softmax(scores)'),
         },
     ),
+    *_group(
+        "tabular/monotone.py tabular/regressor.py",
+        "unit/test_tabular_monotone.py",
+        {
+            "monotone-direction": (
+                "surface = surface if sign > 0 else np.flip(surface, axis)",
+                "surface = surface if axis == 0 else np.flip(surface, axis)",
+            ),
+            "monotone-missing": (
+                "Z[:, self.indicators[has_indicator]] != 0",
+                "Z[:, self.indicators[has_indicator]] > 9",
+            ),
+            "monotone-beyond-nodes": (
+                "between = np.clip(between, np.minimum(low, high), np.maximum(low, high))",
+                "between = between + 0.0",
+            ),
+            "monotone-sizes": (
+                "sizes = np.exp(member_at(spread.log_size, Z, columns, values))",
+                "sizes = np.ones_like(center)",
+            ),
+        },
+    ),
     # --- tables ------------------------------------------------------------------------------
     *_group(
         "tables/evaluate/metrics.py",
@@ -1265,6 +1287,18 @@ MUTANTS: list[Mutant] = [
                 "text.casefold() not in MISSING_MARKS",
                 "text not in MISSING_MARKS",
             ),
+        },
+    ),
+    *_group(
+        "tables/explanations.py tables/fitting.py",
+        "unit/test_table_models.py",
+        {
+            "explained-output": ("values[rows, :, outputs], base", "values[rows, :, 0], base"),
+            "explained-sources": (
+                "totals[:, columns.index(reader.sources_[name])] += own",
+                "totals[:, columns.index(reader.sources_[name])] = own",
+            ),
+            "monotone-positive-class": ("-sign if reverse else sign", "sign"),
         },
     ),
     *_group(

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,18 +24,23 @@ from ._terminal.files import write_whole
 from ._terminal.progress import stages
 from ._terminal.text import one_line
 from .data.unfamiliar import UnfamiliarCells
-from .tables import ModelFileError, fit_table, load_table, save
+from .tables import ModelFileError, TableModel, fit_table, load, load_table, save
 from .tables.columns.column_kinds import Strays
 from .tables.columns.reader import in_words
+from .tables.description import description, description_text
+from .tables.explanations import Explanation
 from .tables.facts import Facts, as_json
 from .tables.model_file import load_table_model
 from .tables.pages import model_page
 from .tables.predictions import (
+    answered_pieces,
     as_csv,
+    as_frame,
     as_json_values,
     check_out,
     check_request,
     joined,
+    kept_rows,
     prediction_pieces,
     write_predictions,
 )
@@ -94,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         "atlas": _atlas,
         "fit": _fit,
         "predict": _predict,
+        "explain": _explain,
         "report": _report,
     }
     return command_parser(bochner.__version__, functions)
@@ -195,6 +202,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
+    if options.model is not None:
+        model = load(options.model)
+        print(json.dumps(description(model)) if options.json else description_text(model))
+        return 0
     facts = {"bochner": bochner.__version__} | environment()
     print(json.dumps(facts, indent=2) if options.json else environment_text(facts))
     return 0
@@ -226,6 +237,7 @@ def _fit(options: argparse.Namespace) -> int:
             refit=options.refit,
             positive=options.positive,
             compare=not (options.no_baselines or options.no_rivals),
+            monotone=_monotone(options.monotone, list(table.columns)),
         )
         model.facts_ |= {"command": options.command, "cost": as_json(cost_since(started))}
         save(model, out)
@@ -268,12 +280,69 @@ def _names(texts: list[str], columns: list[str]) -> list[str]:
     return [name.strip() for some in names for name in some if name.strip()]
 
 
+def _monotone(texts: list[str], columns: list[str]) -> dict[str, int]:
+    """Return the direction of each column in arguments such as ``price:-1,size:+1``."""
+    signs: dict[str, int] = {}
+    for text in texts:
+        is_one = text.rpartition(":")[0].strip() in columns
+        for part in [text] if is_one else text.split(","):
+            name, _, sign = map(str.strip, part.rpartition(":"))
+            if not name or sign not in ("1", "+1", "-1"):
+                raise UsageError(
+                    f"--monotone must be COLUMN:1 or COLUMN:-1, e.g. price:-1; got {part!r}."
+                )
+            if signs.setdefault(name, int(sign)) != int(sign):
+                raise UsageError(f"Column {name!r} has two directions, 1 and -1; use one.")
+    return signs
+
+
 def _predict(options: argparse.Namespace) -> int:
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
     model, facts = load_table_model(options.model)
-    used = list(model["columns"].roles_)
     request: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
     check_request(facts, **request)
+    pieces, keep = _pieces(options, model, facts)
+    strays: dict[str, Strays] = {}
+    cells = UnfamiliarCells()
+    frames = prediction_pieces(model, facts, pieces, keep, strays, cells, **request)
+    if options.json:
+        _write_json(as_json_values(joined(frames), facts, **request, keep=keep), options.out)
+    else:
+        _write_frames(frames, options.out, options.safe_cells)
+    _say_strays(model, strays, cells)
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    check_out(options.out, as_json=options.json, safe_cells=False)
+    model, facts = load_table_model(options.model)
+    pieces, keep = _pieces(options, model, facts)
+    strays: dict[str, Strays] = {}
+    cells = UnfamiliarCells()
+    explain = partial(Explanation.of, model, facts)
+    answers = answered_pieces(model, pieces, keep, strays, cells, explain)
+    if options.json:
+        rows = [
+            row | ({"kept": kept_row} if keep else {})
+            for kept, found in answers
+            for row, kept_row in zip(found.rows(options.strongest), kept_rows(kept, len(found)))
+        ]
+        _write_json(rows, options.out)
+    else:
+        frames = (
+            as_frame(kept, found.columns(facts.target, options.strongest))
+            for kept, found in answers
+        )
+        _write_frames(frames, options.out)
+    _say_strays(model, strays, cells)
+    return 0
+
+
+def _pieces(
+    options: argparse.Namespace, model: TableModel, facts: Facts
+) -> tuple[Iterator[tuple[Any, Any]], list[str]]:
+    """Return the pieces of the table in an argument, and the names of the columns to keep."""
+    used = list(model["columns"].roles_)
     texts = [*options.keep, *(name for text in options.keep for name in text.split(","))]
     verbatim = [name.strip() for name in (*facts.identifiers, *texts)]
     pieces = read_pieces(options.table, _text_options(options, facts, used), verbatim=verbatim)
@@ -282,22 +351,29 @@ def _predict(options: argparse.Namespace) -> int:
         _say(note)
     columns = list(first[0].columns)
     keep = [name for name in facts.identifiers if name in columns] + _names(options.keep, columns)
-    strays: dict[str, Strays] = {}
-    cells = UnfamiliarCells()
-    frames = prediction_pieces(model, facts, chain([first], pieces), keep, strays, cells, **request)
-    if options.json:
-        text = json.dumps(as_json_values(joined(frames), facts, **request, keep=keep)) + "\n"
-        write_whole(options.out, text) if options.out else sys.stdout.write(text)
-    elif options.out:
-        write_predictions(frames, options.out, options.safe_cells)
-    else:
-        for text in as_csv(frames, options.safe_cells):
-            sys.stdout.write(text)
-    for note in in_words({name: strays[name] for name in used if name in strays}):
+    return chain([first], pieces), keep
+
+
+def _write_json(content: Any, out: str | None) -> None:
+    text = json.dumps(content) + "\n"
+    write_whole(out, text) if out else sys.stdout.write(text)
+
+
+def _write_frames(frames: Iterator[Any], out: str | None, safe_cells: bool = False) -> None:
+    if out:
+        write_predictions(frames, out, safe_cells)
+        return
+    for text in as_csv(frames, safe_cells):
+        sys.stdout.write(text)
+
+
+def _say_strays(model: TableModel, strays: dict[str, Strays], cells: UnfamiliarCells) -> None:
+    """Print notes on values that are not of the kind of their column, or unfamiliar."""
+    names = [name for name in model["columns"].roles_ if name in strays]
+    for note in in_words({name: strays[name] for name in names}):
         _say(note)
-    if (note := cells.sentence()) is not None:
-        _say(note)
-    return 0
+    if (sentence := cells.sentence()) is not None:
+        _say(sentence)
 
 
 def _text_options(options: argparse.Namespace, facts: Facts, used: list[str]) -> TextOptions:

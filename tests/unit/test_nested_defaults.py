@@ -50,6 +50,7 @@ PLAIN = {
     "coordinates",
     "output_matrix",
     "length_scale",
+    "monotonic_cst",
 }
 PLAIN |= {"factor", "operator", "signature"}
 

@@ -47,7 +47,9 @@ def command_parser(
 def _add_experiments(command: _Add) -> None:
     folder: dict[str, Any] = {"default": "results", "metavar": "DIR"}
     command("demo", "compare models on tables of scikit-learn")
-    command("info", "print versions, threads and extras, for bug reports")
+    about = "print versions, threads and extras, for bug reports, or the content of a model file"
+    info = command("info", about)
+    info.add_argument("model", nargs="?", metavar="MODEL", help="model file")
     about = "print details: rule, deviations, each data set"
     listed = command("list", "list the experiments: paper, claim, data and cases")
     listed.add_argument("names", nargs="*", metavar="NAME", help=about)
@@ -113,6 +115,11 @@ def _add_fit(command: _Add) -> None:
     add("--categorical", **_COLUMNS, help="read this column as categories")
     add("--numeric", **_COLUMNS, help="read this column as numbers")
     add("--date", **_COLUMNS, help="read this column as dates")
+    about = (
+        "the prediction, or the probability of the positive class, rises (1) or falls (-1) with "
+        "this column; separate several by commas, or repeat the option"
+    )
+    add("--monotone", **_COLUMNS | {"metavar": "COLUMN:SIGN"}, help=about)
     _add_dialect(fit)
 
 
@@ -131,6 +138,18 @@ def _add_predict_and_report(command: _Add) -> None:
     about = "write to this .csv or .parquet file instead of standard output"
     predict.add_argument("--out", metavar="FILE", help=about)
     _add_dialect(predict)
+
+    about = "explain the predictions for the rows of a table: the contribution of each column"
+    explain = command("explain", about)
+    explain.add_argument("model", metavar="MODEL")
+    explain.add_argument("table", metavar="ROWS")
+    about = "only the N strongest columns of each row, and the sum of the others"
+    explain.add_argument("--strongest", type=_positive, metavar="N", help=about)
+    about = "copy this column to the output; separate several by commas, or repeat the option"
+    explain.add_argument("--keep", **_COLUMNS, help=about)
+    about = "write to this .csv or .parquet file instead of standard output"
+    explain.add_argument("--out", metavar="FILE", help=about)
+    _add_dialect(explain)
 
     about = "write a page about a model: evaluation, certificate, comparison, columns"
     report = command("report", about)

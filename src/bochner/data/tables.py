@@ -70,6 +70,10 @@ class LocalTable:
             )
         return LocalTable(self.source.toarray())
 
+    def without_rows(self) -> Any:
+        """Return a frame or an array with the same columns and no rows."""
+        return self.source[:0]
+
     def take(self, numbers: np.ndarray) -> Any:
         """Return the rows of these numbers as a frame or an array."""
         X = self.source

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_positive
 from .._terminal.files import written_whole
+from ..tables.columns.reader import ColumnReader
 from .graph import NotExportable
 from .registration import FLOAT32_STEPS, MISSING, register_converters
 from .trial import Trial, name_of, step_of
@@ -54,7 +55,8 @@ def to_onnx(
         Rows on which the graph is compared with the model; the first hundred are used. The graph
         has one input ``X`` of numbers, dates in days. If a frame holds texts, or a
         ColumnTransformer is the first step, it has one input per column, by name: texts are
-        strings, missing texts "missing".
+        strings, missing texts "missing"; characters of names that are neither letters nor digits
+        become "_".
     dtype : numpy.float32 or numpy.float64, default numpy.float32
         Type of inputs and outputs.
     tolerance : float, default None
@@ -112,6 +114,12 @@ def _check_steps(estimator):
         parts = [part for _, part, _ in estimator.transformers_]
     else:
         parts = []
+        if isinstance(estimator, ColumnReader):
+            raise NotExportable(
+                "ColumnReader reads numbers and dates from texts, which ONNX cannot. Export the "
+                "tabular model: to_onnx(model[-1], X=model[:-1].transform(frame)). The inputs of "
+                "its graph are the columns that ColumnReader makes."
+            )
         if type(estimator) not in sklearn_operator_name_map:
             raise NotExportable(
                 f"{type(estimator).__name__} cannot be exported to ONNX: neither bochner nor "

@@ -20,6 +20,7 @@ from ..models.operator import OperatorClassifier, OperatorRegressor
 from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular import SpectralClassifier, SpectralRegressor
+from ..tabular.directions import refuse_monotone
 from .graph import Graph, NotExportable, Tensor
 from .tables import blended, means, mixed, prepared, smoothly_scaled, softmax
 
@@ -93,6 +94,7 @@ def _operator_kernel_ridge(estimator: OperatorKernelRidge, graph: Graph) -> tupl
 
 @written.register
 def _spectral_regressor(estimator: SpectralRegressor, graph: Graph) -> tuple[Tensor, ...]:
+    refuse_monotone(estimator, "An ONNX graph", NotExportable)
     Z = prepared(estimator.inputs_, graph)
     return (means(blended(estimator.blend_, Z), estimator.target_scale_, estimator.spread_, Z),)
 
@@ -144,6 +146,7 @@ def _certified_classifier(estimator: CertifiedClassifier, graph: Graph) -> tuple
 
 @written.register
 def _spectral_classifier(estimator: SpectralClassifier, graph: Graph) -> tuple[Tensor, ...]:
+    refuse_monotone(estimator, "An ONNX graph", NotExportable)
     probabilities = mixed(estimator.blend_, prepared(estimator.inputs_, graph))
     return labels(first_largest(probabilities), estimator.classes_), probabilities
 

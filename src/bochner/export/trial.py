@@ -101,7 +101,10 @@ class Trial:
             session = onnxruntime.InferenceSession(
                 model.SerializeToString(), options, providers=["CPUExecutionProvider"]
             )
-            outputs = session.run(None, self.inputs)
+            # skl2onnx replaces characters of names that are neither letters nor digits.
+            names = [one.name for one in model.graph.input]
+            feed = dict(zip(names, self.inputs.values(), strict=True))
+            outputs = session.run(None, feed)
         except Exception as error:  # onnxruntime raises errors of many types
             raise ValueError(
                 f"onnxruntime cannot run the graph of {name_of(self.estimator)}: {error}"

@@ -236,6 +236,7 @@ class Facts:
     seen: SeenRows | None
     verdict: Verdict
     cost: Cost
+    monotone: dict[str, int] | None = None
 
     @property
     def classify(self) -> bool:

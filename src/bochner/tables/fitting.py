@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
 
 from .._terminal.progress import stages
 from .._terminal.text import one_line
@@ -18,12 +19,13 @@ from ..tabular import SpectralClassifier, SpectralRegressor
 from ..tabular.notebook import prior_in_words
 from .columns.names import column_named
 from .columns.reader import ColumnReader, checked_roles
+from .delegation import importances_by_column, of_columns
 from .errors import TableError
 from .evaluate.baselines import baseline_models, sampled_rows
 from .evaluate.copies import seen_inputs
 from .evaluate.evaluation import evaluate, verdict
 from .evaluate.findings import class_curves, column_effects, importances, value_findings, worst_rows
-from .evaluate.metrics import TWO, Predicted, Truth, chosen_metrics
+from .evaluate.metrics import MANY, TWO, Predicted, Truth, chosen_metrics
 from .evaluate.splitting import GROUP, Split, SplitSpec, split_rows
 from .evaluate.target import counted_labels
 from .evaluate.thresholds import (
@@ -58,7 +60,9 @@ _RARE = 0.2
 class TableModel(Pipeline):
     """A scikit-learn pipeline of a ``ColumnReader`` and a tabular model, made by ``fit_table``.
 
-    ``facts_`` holds the evaluation as plain JSON values.
+    ``facts_`` holds the evaluation as plain JSON values. Methods of the tabular model take the
+    columns of the table: ``predict_interval``, ``effects``, ``input_gradient`` and others. Their
+    results are about the columns that the reader makes, ``model["columns"].sources_``.
 
     Parameters
     ----------
@@ -81,6 +85,19 @@ class TableModel(Pipeline):
 
     facts_: dict[str, Any]
 
+    predict_interval = of_columns("predict_interval")
+    effects = of_columns("effects")
+    input_gradient = of_columns("input_gradient")
+    shapley = of_columns("shapley")
+    novelty = of_columns("novelty")
+    imputed_cells = of_columns("imputed_cells")
+
+    @property
+    def feature_importances_(self) -> Any:
+        """Importance of each column of the table as a pandas Series, zero for those left out."""
+        check_is_fitted(self)
+        return importances_by_column(self)
+
 
 def fit_table(
     frame: Any,
@@ -95,6 +112,7 @@ def fit_table(
     refit: bool = False,
     positive: str | None = None,
     compare: bool = True,
+    monotone: dict[str, int] | None = None,
 ) -> TableModel:
     """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict one column of a pandas frame.
 
@@ -130,6 +148,9 @@ def fit_table(
         Positive class, as written in the table; None selects the rarer one of two classes.
     compare : bool, default True
         If True, also fit other models; otherwise compare with a constant only.
+    monotone : dict of column name to 1 or -1, default None
+        Columns of numbers with which the prediction, or the probability of the positive one of two
+        classes, must rise (1) or fall (-1), see ``monotonic_cst`` of ``SpectralRegressor``.
 
     Examples
     --------
@@ -143,7 +164,7 @@ def fit_table(
     started = time.perf_counter()
     frame = with_different_names(frame)
     target = column_named(target, frame.columns)
-    options = _Options.of(list(frame.columns), target, roles, split, threshold)
+    options = _Options.of(list(frame.columns), target, roles, split, threshold, monotone)
     rows = usable_rows(frame, target, task, options.roles, options.split.column)
     parts = split_rows(
         options.split, rows.rest, rows.y, rows.classify, seed, rows.decimal, rows.observations
@@ -164,7 +185,9 @@ def fit_table(
         if not compare:
             others, notes = {CONSTANT: others[CONSTANT]}, []
         n_stages = len(others) + 2 + refit
-        model: Any = (SpectralClassifier if rows.classify else SpectralRegressor)(random_state=seed)
+        model: Any = (SpectralClassifier if rows.classify else SpectralRegressor)(
+            random_state=seed, monotonic_cst=_constraints(options.monotone, reader, truth)
+        )
         if options.threshold is not None:
             bar.begin("choosing the threshold", n_stages + 1)
             model = _with_threshold(model, reader, rows, parts, truth, options.threshold, seed)
@@ -196,6 +219,7 @@ def fit_table(
             **details,
             verdict=verdict(evaluations, metrics[0], details["of_classes"], details["threshold"]),
             cost=cost_since(started),
+            monotone=options.monotone or None,
         )
         if refit:
             bar.begin("fitting all rows")
@@ -213,9 +237,10 @@ class _Options:
     split: SplitSpec
     threshold: ThresholdSpec | None
     only_splits: bool
+    monotone: dict[str, int]
 
     @classmethod
-    def of(cls, columns, target, roles, split, threshold):
+    def of(cls, columns, target, roles, split, threshold, monotone):
         roles = checked_roles(roles, columns)
         if target in roles:
             raise TableError(f"Column {target!r} is the target; set its kind with --task.")
@@ -224,13 +249,19 @@ class _Options:
         only_splits = spec.kind == GROUP and spec.column not in roles
         own = {str(spec.column): "identifier"} if only_splits else {}
         of_threshold = None if threshold is None else ThresholdSpec.of(threshold)
-        return cls(own | roles, spec, of_threshold, only_splits)
+        directions = {
+            column_named(name, columns, " to be monotone in"): sign
+            for name, sign in (monotone or {}).items()
+        }
+        return cls(own | roles, spec, of_threshold, only_splits, directions)
 
 
 def _check_evaluation(truth, target, metrics, options):
     """Raise an error before any work if a metric or a threshold is not defined."""
     if options.threshold is not None and truth.kind != TWO:
         raise TableError(f"--threshold needs two classes; {target!r} has {truth.kind}.")
+    if options.monotone and truth.kind == MANY:
+        raise TableError(f"--monotone needs numbers or two classes; {target!r} has {truth.kind}.")
     if metrics[0] == "r2" and np.ptp(truth.y) == 0:
         raise TableError("All held-out values are equal, so R² is not defined. Use --metric rmse.")
 
@@ -244,6 +275,19 @@ def _read_columns(reader, rows, parts):
     held_out = rows_of(rows.rest, parts.test)
     X_test = reader.accept_strays(held_out).transform(held_out)
     return rows_of(X_train, np.argsort(in_order)), X_test
+
+
+def _constraints(monotone, reader, truth):
+    """Return the directions of columns for a model, whose second class may be the negative one."""
+    for name in monotone:
+        role = reader.roles_.get(name, LEFT_OUT)
+        if role != "number":
+            raise TableError(
+                f"--monotone needs columns of numbers, but {name!r} is {role} "
+                f"({reader.reasons_.get(name, 'the target')}). Leave it out, or use --numeric."
+            )
+    reverse = truth.classes is not None and truth.positive == truth.classes[0]
+    return {name: -sign if reverse else sign for name, sign in monotone.items()} or None
 
 
 def _plain_columns(X):
@@ -261,7 +305,9 @@ def _with_threshold(model, reader, rows, parts, truth, spec, seed):
         reader, model, frame, y, truth.positive, groups, observations, seed
     )
     best = cheapest_threshold(scores, y[scored] == truth.positive, spec)
-    return ThresholdClassifier(best, truth.positive, random_state=seed)
+    return ThresholdClassifier(
+        best, truth.positive, random_state=seed, monotonic_cst=model.monotonic_cst
+    )
 
 
 def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None) -> Truth:

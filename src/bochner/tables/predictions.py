@@ -1,7 +1,7 @@
 """Predictions for the rows of a table, with columns to keep, as a frame, a file or JSON."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,32 @@ def prediction_pieces(
     proba: bool,
     interval: float | None,
 ) -> Iterator[Any]:
-    """Yield a frame of kept columns and predictions for each piece of a table.
+    """Yield a frame of kept columns and predictions for each piece of a table."""
+
+    def answer(frame):
+        return _predicted(model["model"], facts, frame, proba, interval)
+
+    for kept, predicted in answered_pieces(model, pieces, keep, strays, cells, answer):
+        yield as_frame(kept, predicted)
+
+
+def as_frame(kept: dict[str, Any], answers: dict[str, Any]) -> Any:
+    """Return kept columns and columns of answers, which must have other names, in one frame."""
+    clash = next((name for name in kept if name in answers), None)
+    if clash is not None:
+        raise TableError(f"Column {clash!r} cannot be kept: a column of predictions has its name.")
+    return needed("pandas").DataFrame(kept | answers)
+
+
+def answered_pieces(
+    model: TableModel,
+    pieces: Iterable[tuple[Any, Any]],
+    keep: Sequence[str],
+    strays: dict[str, Strays],
+    cells: UnfamiliarCells,
+    answer: Callable[[Any], Any],
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield kept columns, and ``answer`` of the columns for the model, for each piece of a table.
 
     A piece is a pair: the frame, and the same as written in the file. ``strays`` collects values
     that had to be changed, ``cells`` missing values and unknown levels.
@@ -70,13 +95,8 @@ def prediction_pieces(
         for name, more in counts.items():
             strays[name] = strays[name] + more if name in strays else more
         with collect_unfamiliar(cells):
-            predicted = _predicted(model["model"], facts, frame, proba, interval)
-        clash = next((name for name in kept if name in predicted), None)
-        if clash is not None:
-            raise TableError(
-                f"Column {clash!r} cannot be kept: a column of predictions has its name."
-            )
-        yield needed("pandas").DataFrame(kept | predicted)
+            answers = answer(frame)
+        yield kept, answers
 
 
 def _predicted(model, facts, frame, proba, interval):
@@ -164,6 +184,12 @@ def as_json_values(
         shares = rows(_probability_names(facts))
         content |= {"classes": facts.of_classes.classes, "probabilities": shares}
     return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
+
+
+def kept_rows(kept: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
+    """Return the kept columns of each row as JSON values."""
+    columns = {name: [_plain(value) for value in column] for name, column in kept.items()}
+    return [{name: column[i] for name, column in columns.items()} for i in range(n_rows)]
 
 
 def _plain(value):

@@ -67,6 +67,7 @@ _OURS = {
     "tabular.classifier": "SpectralClassifier",
     "expansions.leaves": "LeafExpansion LeafTree",
     "tabular.members": "Member",
+    "tabular.monotone": "Rearrangement",
     "tabular.regressor": "SpectralRegressor",
     "tabular.scales": "Spread TargetScale",
     "tabular.waves": "WaveMember",

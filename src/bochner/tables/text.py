@@ -21,6 +21,7 @@ def fit_text(facts: Facts) -> str:
         _column_counts(facts),
         *balance_text(facts),
         *repeated_text(facts),
+        *monotone_text(facts),
         *_column_reasons(facts.columns),
         *facts.notes,
         f"Kernels: {members}; {facts.path}.",
@@ -95,6 +96,20 @@ def balance_text(facts: Facts) -> list[str]:
     more = f" and {len(counts) - _MAX_CLASSES} more" if len(counts) > _MAX_CLASSES else ""
     positive = "" if found.positive is None else f"; positive class: {found.positive!r}"
     return [f"Classes: {', '.join(shown)}{more}{positive}."]
+
+
+def monotone_text(facts: Facts) -> list[str]:
+    """Return a sentence on the columns with which predictions rise or fall, if there are some."""
+    if not facts.monotone:
+        return []
+    positive = None if facts.of_classes is None else facts.of_classes.positive
+    what = "the prediction" if facts.of_classes is None else f"the probability of {positive!r}"
+    directions = " and ".join(
+        f"{verb} with {', '.join(repr(n) for n, own in facts.monotone.items() if own == sign)}"
+        for verb, sign in (("rises", 1), ("falls", -1))
+        if sign in facts.monotone.values()
+    )
+    return [f"Monotone: {what} {directions}."]
 
 
 def threshold_text(facts: Facts) -> list[str]:

@@ -24,8 +24,10 @@ from ..data.tables import open_table
 from ..learners.evidence import Evidence, LearnedPrior
 from . import fitting
 from .blending import Blend
+from .directions import directions, refuse_monotone
 from .effects import TableEffects, column_importances, table_effects
 from .members import Members
+from .monotone import Rearrangement
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 from .shapley import ShapleyValues, blend_shapley
@@ -73,7 +75,12 @@ PARAMETERS = """
     random_state : None, int, RandomState or Generator, default None
         Determines samples, held-out rows and folds.
     max_exact_rows : int, default "deprecated"
-        The former name of ``max_leaf_rows``."""
+        The former name of ``max_leaf_rows``.
+    monotonic_cst : array of -1, 0 and 1, or dict of column name to -1, 0 or 1, default None
+        Directions of columns of numbers: predictions never fall (1) or never rise (-1) with the
+        column, other cells fixed. An array has one entry for each column. Up to three columns of
+        one output or two classes may have a direction. Predictions, bounds and probabilities are
+        sorted along these columns after the fit, see the user guide on monotone predictions."""
 
 
 ATTRIBUTES = """
@@ -118,6 +125,7 @@ class SpectralModel(Estimator):
 
     inputs_: TableInputs
     blend_: Blend
+    _rearrangement: Rearrangement | None = None
 
     def __init__(
         self,
@@ -130,6 +138,7 @@ class SpectralModel(Estimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         max_exact_rows: Any = "deprecated",
+        monotonic_cst: Any = None,
     ):
         self.priors = priors
         self.evidence = evidence
@@ -139,6 +148,7 @@ class SpectralModel(Estimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.max_exact_rows = max_exact_rows
+        self.monotonic_cst = monotonic_cst
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -167,11 +177,14 @@ class SpectralModel(Estimator):
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         data = self._read(X, y, sample_weight)
+        constraints = self.monotonic_cst, data.table, self.categorical_features, data.target
+        signs = directions(*constraints)
         is_large = len(data) > self._most_leaf_rows()
         has_waves = self._has_waves(len(data), is_large)
         n_tasks = 1 + 2 * len(priors) + has_waves + self.trees + 1
         tasks = FitTasks(self, None if is_large else n_tasks, X, y)
-        self._fit(data, priors, rng, tasks)
+        rows = self._fit(data, priors, rng, tasks)
+        self._rearrangement = Rearrangement.of(signs, self.inputs_, rows.Z, rows.row_counts)
         tasks.finished("blending", dict)
         tasks.close(dict)
         return self
@@ -230,7 +243,10 @@ class SpectralModel(Estimator):
         return data.merge_equal_rows(fitting.LEAVE_ONE_OUT_ROWS) if is_large else data
 
     def _fit(self, data, priors, rng, tasks):  # type: ignore[override]
-        """Prepare the columns, learn a prior for each family, solve the members, and blend them."""
+        """Prepare the columns, learn a prior for each family, solve the members, and blend them.
+
+        The result is all prepared rows.
+        """
         most_rows = self._most_leaf_rows()
         is_large = len(data) > most_rows
         for _ in tasks.each("preparing", [self._prepared_parts]):
@@ -270,6 +286,7 @@ class SpectralModel(Estimator):
         held_out = np.stack([one.solved.held_out for one in members])
         weights = self._blend(members, held_out, leaves.evaluation, rng)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
+        return leaves.data
 
     def _scaled_and_weighted(self, data, costs) -> PreparedData:
         """Return rows with the target on the scale of the fit, and weights times ``costs``."""
@@ -381,6 +398,7 @@ class SpectralModel(Estimator):
             Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
             where the score of the second class is split.
         """
+        refuse_monotone(self, "Effects")
         Z = self._table_in_memory(X).transform(self.inputs_)
         unit, center, has_one_output = self._effects_scale()
         effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
@@ -461,6 +479,7 @@ class SpectralModel(Estimator):
         array of shape (n_samples, n_outputs, n_columns)
             For one-dimensional y of a regressor (n_samples, n_columns).
         """
+        refuse_monotone(self, "Derivatives")
         table = self._table_in_memory(X)
         Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
         # If kernels and ranks have a kink at the same place, the mean of products is not the

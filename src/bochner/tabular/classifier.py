@@ -15,6 +15,7 @@ from ..data.targets import Labels
 from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights, used_members
+from .monotone import monotone_mixture
 
 
 class SpectralClassifier(Classifier, SpectralModel):
@@ -68,6 +69,7 @@ class SpectralClassifier(Classifier, SpectralModel):
         n_jobs: int | None = None,
         random_state: Any = None,
         max_exact_rows: Any = "deprecated",
+        monotonic_cst: Any = None,
     ):
         super().__init__(
             priors,
@@ -78,6 +80,7 @@ class SpectralClassifier(Classifier, SpectralModel):
             n_jobs=n_jobs,
             random_state=random_state,
             max_exact_rows=max_exact_rows,
+            monotonic_cst=monotonic_cst,
         )
         self.class_weight = class_weight
 
@@ -146,13 +149,14 @@ class SpectralClassifier(Classifier, SpectralModel):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._map_classes(X, Mixture.probabilities)
+        return self._map_classes(X, lambda blend, Z: blend.probabilities(Z))
 
     @limit_threads
     def _map_classes(self, X, function):
         """Return ``function(blend, prepared rows)`` with a column for each class."""
         check_is_fitted(self)
-        return self._map_rows(X, partial(function, self.blend_), len(self.classes_))
+        blend = monotone_mixture(self.blend_, self._rearrangement)
+        return self._map_rows(X, partial(function, blend), len(self.classes_))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the confidence in the classes, from the probabilities p of ``predict_proba``.
@@ -167,7 +171,7 @@ class SpectralClassifier(Classifier, SpectralModel):
         array of shape (n_samples,) or (n_samples, n_classes)
             For two classes the log-odds log p₁ − log p₀ of ``classes_[1]``, for more classes log p.
         """
-        logs = self._map_classes(X, Mixture.log_probabilities)
+        logs = self._map_classes(X, lambda blend, Z: blend.log_probabilities(Z))
         return of_predictions(_log_odds, logs, logs.dtype) if len(self.classes_) == 2 else logs
 
     def predict(self, X: Any) -> np.ndarray:

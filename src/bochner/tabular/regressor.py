@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._estimator import score_in_memory
 from ..data.targets import Values
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
+from .monotone import blend_at, member_at
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
@@ -143,8 +145,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         return self._as_given(ends.reshape(ends.shape[0], n_outputs, 2))
 
     def _means(self, Z):
-        return mean_values(
-            self.target_scale_, self.blend_.evaluate(Z), self.spread_, self.spread_.sizes(Z)
+        return self._rearranged(
+            Z, lambda center, sizes: mean_values(self.target_scale_, center, self.spread_, sizes)
         )
 
     def _deviations(self, Z):
@@ -156,11 +158,35 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     def _ends(self, Z, level):
         """Return the bounds, (n_samples, n_outputs, 2)."""
-        center, reach = self.blend_.evaluate(Z), self.spread_.sizes(Z) * self.spread_.reach(level)
-        with np.errstate(over="ignore"):
-            return np.stack(
-                [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
-            )
+        backward, scores = self.target_scale_.backward, self.spread_.reach(level)
+
+        def ends(center, sizes):
+            reach = sizes * scores
+            with np.errstate(over="ignore"):
+                return np.stack([backward(center + side * reach) for side in (-1, 1)], axis=-1)
+
+        return self._rearranged(Z, ends)
+
+    def _rearranged(self, Z, function):
+        """Return ``function(scores, sizes of residuals)`` at rows Z, rearranged if necessary."""
+        if self._rearrangement is None:
+            return function(self.blend_.evaluate(Z), self.spread_.sizes(Z))
+        spread, blend = self.spread_, self.blend_
+        if spread.log_size is None:  # the result rises with the scores, which are sorted instead
+            scores_at = partial(blend_at, blend)
+            center = self._rearrangement.apply(Z, blend.evaluate, scores_at, blend)
+            return function(center, spread.sizes(Z))
+
+        def replaced(Z, columns, values):
+            center = blend_at(blend, Z, columns, values)
+            sizes = np.exp(member_at(spread.log_size, Z, columns, values))
+            result = function(center.reshape(-1, 1), sizes.reshape(-1, 1))
+            return result.reshape(*center.shape[:2], *result.shape[1:])
+
+        n_bytes = 64 if self.target_scale_.kind == "identity" else 24 * len(spread.quantiles())
+        return self._rearrangement.apply(
+            Z, lambda Z: function(blend.evaluate(Z), spread.sizes(Z)), replaced, blend, n_bytes
+        )
 
     def _effects_scale(self):
         return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional

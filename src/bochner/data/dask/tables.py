@@ -75,6 +75,10 @@ class DaskTable:
             raise refusal
         return self
 
+    def without_rows(self) -> Any:
+        """Return a frame or an array with the same columns and no rows."""
+        return np.empty((0, self.n_features)) if self.frame is None else self.frame
+
     def select(self, numbers: np.ndarray) -> Any:
         """Return a table in memory of the rows of these sorted numbers; all rows stay on Dask."""
         return self if len(numbers) == self.shape[0] else LocalTable(self.take(numbers))

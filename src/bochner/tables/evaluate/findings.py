@@ -9,6 +9,7 @@ from ...tabular import SpectralRegressor
 from ...tabular.effects import column_changes
 from ..columns.column_kinds import is_category
 from ..columns.reader import ColumnReader
+from ..delegation import source_places
 from ..errors import needed
 from ..facts import Curve, Effects, IntervalFacts, PairMap, ValueFacts, WorstRows
 from .metrics import NUMBERS, TWO, Predicted, Truth, row_log_losses
@@ -98,9 +99,7 @@ def importances(model: Any, reader: ColumnReader, X: Any) -> dict[str, dict[str,
     Z = model.inputs_.transform(X.iloc[rows])
     names = list(reader.roles_)
     changes = np.zeros((len(Z), len(names)))
-    sources = np.array([names.index(reader.sources_[made]) for made in model.inputs_.names_])[
-        model.inputs_.sources_
-    ]
+    sources = source_places(model.inputs_, reader, names)
     for k, squares in column_changes(model.blend_, sources, Z):
         changes[:, k] = np.sum(squares, axis=1)
     total = changes.sum(axis=1)

@@ -62,6 +62,7 @@ class ThresholdClassifier(SpectralClassifier):
     threshold : float
     positive : label, None for the second class
     random_state : int or Generator
+    monotonic_cst : directions of columns, as in ``SpectralClassifier``
 
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 40)[:, None]
@@ -71,8 +72,15 @@ class ThresholdClassifier(SpectralClassifier):
     True
     """
 
-    def __init__(self, threshold: float = 0.5, positive: Any = None, *, random_state: Any = None):
-        super().__init__(random_state=random_state)
+    def __init__(
+        self,
+        threshold: float = 0.5,
+        positive: Any = None,
+        *,
+        random_state: Any = None,
+        monotonic_cst: Any = None,
+    ):
+        super().__init__(random_state=random_state, monotonic_cst=monotonic_cst)
         self.threshold = threshold
         self.positive = positive
 

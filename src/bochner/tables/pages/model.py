@@ -21,6 +21,7 @@ from ..text import (
     balance_text,
     certificate_text,
     metric_table,
+    monotone_text,
     refit_text,
     repeated_text,
     shown_metrics,
@@ -54,7 +55,7 @@ def model_page(facts: Facts, name: str) -> str:
             class_=f"verdict {facts.verdict.kind}",
         ),
         tag("p", task_text(facts)),
-        bullets([*balance_text(facts), *repeated_text(facts), *facts.notes]),
+        bullets([*balance_text(facts), *repeated_text(facts), *monotone_text(facts), *facts.notes]),
         section("Comparison with other models", _side_by_side(_comparison(facts), _models(facts))),
         section(
             "Errors",
