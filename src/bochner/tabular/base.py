@@ -446,6 +446,7 @@ class SpectralModel(Estimator):
         if background is not None:
             check_count(background, "background")
         table = self._table_in_memory(X)
+        refuse_monotone(self, "Shapley values")
         values, base, rest = blend_shapley(
             self.blend_,
             self.inputs_,
