@@ -67,6 +67,7 @@ _OURS = {
     "tabular.classifier": "SpectralClassifier",
     "expansions.leaves": "LeafExpansion LeafTree",
     "tabular.members": "Member",
+    "tabular.neighbors": "Neighbors",
     "tabular.regressor": "SpectralRegressor",
     "tabular.scales": "Spread TargetScale",
     "tabular.waves": "WaveMember",

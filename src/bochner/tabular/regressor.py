@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +14,7 @@ from .._estimator import score_in_memory
 from ..data.targets import Values
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
+from .imputation import by_donor
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
@@ -105,7 +108,10 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         if not return_std:
             return self._as_given(self._map_rows(X, self._means, n_outputs))
         both = self._map_rows(
-            X, lambda Z: np.hstack([self._means(Z), self._deviations(Z)]), 2 * n_outputs
+            X,
+            lambda Z: np.hstack([self._means(Z), self._deviations(Z)]),
+            2 * n_outputs,
+            self._moments_of_completed,
         )
         return self._as_given(both[:, :n_outputs]), self._as_given(both[:, n_outputs:])
 
@@ -139,7 +145,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             )
         check_is_fitted(self)
         n_outputs = len(self.target_scale_.center)
-        ends = self._map_rows(X, lambda Z: self._ends(Z, level).reshape(len(Z), -1), 2 * n_outputs)
+        ends = self._map_rows(
+            X,
+            lambda Z: self._ends(Z, level).reshape(len(Z), -1),
+            2 * n_outputs,
+            partial(self._ends_of_completed, level),
+        )
         return self._as_given(ends.reshape(ends.shape[0], n_outputs, 2))
 
     def _means(self, Z):
@@ -161,6 +172,19 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             return np.stack(
                 [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
             )
+
+    def _moments_of_completed(self, rows):
+        """Return means and deviations of an observation over donors, (n_samples, 2 n_outputs)."""
+        means, deviations = by_donor(self._means, rows), by_donor(self._deviations, rows)
+        variances = np.mean(deviations**2, axis=0) + means.var(axis=0)
+        return np.hstack([means.mean(axis=0), np.sqrt(variances)])
+
+    def _ends_of_completed(self, level, rows):
+        center = by_donor(self.blend_.evaluate, rows)
+        reach = by_donor(self.spread_.sizes, rows).mean(axis=0) * self.spread_.reach(level)
+        wide = np.hypot(reach, norm.ppf(0.5 + level / 2) * center.std(axis=0, ddof=1))
+        ends = [self.target_scale_.backward(center.mean(axis=0) + s * wide) for s in (-1, 1)]
+        return np.stack(ends, axis=-1).reshape(rows.shape[1], -1)
 
     def _effects_scale(self):
         return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional

@@ -1,0 +1,73 @@
+"""Means of predictions over plausible values of cells that are missing or unknown in new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .neighbors import Neighbors
+
+# Training rows over whose cells a prediction is averaged.
+N_DONORS = 16
+# Rows whose cells are replaced at once.
+_ROWS_AT_ONCE = 256
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+def count_marks(Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """Return the number of marked cells in each row, (n_samples, 1)."""
+    return np.count_nonzero(marks, axis=1)[:, None]
+
+
+def donors(neighbors: Neighbors, Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """Return the numbers of the kept rows nearest in all unmarked cells, (n_donors, n_samples)."""
+    distances = neighbors.distances(Z, marks != 0)
+    n_donors = min(N_DONORS, len(neighbors))
+    # The order of equal distances, which is random, decides between them.
+    return np.argsort(distances, axis=1, kind="stable")[:, :n_donors].T
+
+
+def completed_rows(neighbors: Neighbors, Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """Return rows Z with the marked cells of each donor, (n_donors, n_samples, n_columns).
+
+    All marked cells of a row come from the same donor.
+    """
+    numbers = donors(neighbors, Z, marks)
+    return np.where(marks[:, neighbors.sources] != 0, neighbors.Z[numbers], Z)
+
+
+def by_donor(function: Function, rows: np.ndarray) -> np.ndarray:
+    """Return ``function`` of completed rows, (n_donors, n_samples, n_results)."""
+    return function(rows.reshape(-1, rows.shape[2])).reshape(*rows.shape[:2], -1)
+
+
+def mean_over_donors(function: Function, rows: np.ndarray) -> np.ndarray:
+    """Return the mean of ``function`` over donors, (n_samples, n_results)."""
+    return by_donor(function, rows).mean(axis=0)
+
+
+def log_mean_over_donors(log_function: Function, rows: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the mean of exp(``log_function``) over donors."""
+    return logsumexp(by_donor(log_function, rows), axis=0) - np.log(len(rows))
+
+
+def integrated(
+    neighbors: Neighbors,
+    function: Function,
+    of_completed: Function,
+    Z: np.ndarray,
+    marks: np.ndarray,
+) -> np.ndarray:
+    """Return ``function`` of rows Z, and ``of_completed`` of those with marked cells.
+
+    The argument of ``of_completed`` are ``completed_rows``. Rows without marked cells have exactly
+    the values that they have in a table without incomplete rows.
+    """
+    values, incomplete = function(Z), np.flatnonzero(marks.any(axis=1))
+    for start in range(0, len(incomplete), _ROWS_AT_ONCE):
+        rows = incomplete[start : start + _ROWS_AT_ONCE]
+        values[rows] = of_completed(completed_rows(neighbors, Z[rows], marks[rows]))
+    return values
