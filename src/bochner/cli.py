@@ -274,6 +274,7 @@ def _predict(options: argparse.Namespace) -> int:
     used = list(model["columns"].roles_)
     request: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
     check_request(facts, **request)
+    request["novelty"] = options.novelty
     texts = [*options.keep, *(name for text in options.keep for name in text.split(","))]
     verbatim = [name.strip() for name in (*facts.identifiers, *texts)]
     pieces = read_pieces(options.table, _text_options(options, facts, used), verbatim=verbatim)

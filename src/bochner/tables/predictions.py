@@ -18,6 +18,7 @@ from .facts import Facts
 from .fitting import TableModel
 from .read.sources import PARQUET
 
+_NOVELTY = "novelty"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -57,6 +58,7 @@ def prediction_pieces(
     *,
     proba: bool,
     interval: float | None,
+    novelty: bool,
 ) -> Iterator[Any]:
     """Yield a frame of kept columns and predictions for each piece of a table.
 
@@ -71,6 +73,8 @@ def prediction_pieces(
             strays[name] = strays[name] + more if name in strays else more
         with collect_unfamiliar(cells):
             predicted = _predicted(model["model"], facts, frame, proba, interval)
+        if novelty:
+            predicted[_NOVELTY] = model["model"].novelty(frame)
         clash = next((name for name in kept if name in predicted), None)
         if clash is not None:
             raise TableError(
@@ -149,9 +153,15 @@ def _with_times_written(frame):
 
 
 def as_json_values(
-    frame: Any, facts: Facts, *, proba: bool, interval: float | None, keep: Sequence[str]
+    frame: Any,
+    facts: Facts,
+    *,
+    proba: bool,
+    interval: float | None,
+    novelty: bool,
+    keep: Sequence[str],
 ) -> dict[str, Any]:
-    """Return predictions, probabilities, intervals and kept columns as lists for JSON."""
+    """Return predictions, probabilities, intervals, novelty and kept columns for JSON."""
     columns = {name: [_plain(value) for value in frame[name]] for name in frame.columns}
 
     def rows(names):
@@ -163,6 +173,8 @@ def as_json_values(
     if proba and facts.of_classes is not None:
         shares = rows(_probability_names(facts))
         content |= {"classes": facts.of_classes.classes, "probabilities": shares}
+    if novelty:
+        content["novelty"] = columns[_NOVELTY]
     return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
 
 

@@ -337,7 +337,7 @@ class SpectralModel(Estimator):
         check_is_fitted(self)
         if of_completed is None:
             of_completed = partial(mean_over_donors, function)
-        mapped = partial(integrated, self._neighbors, function, of_completed)
+        mapped = integrated(self._neighbors, function, of_completed)
         return open_table(self, X).map_prepared(self.inputs_, mapped, n_columns)
 
     def _map_marks(self, X, function):
@@ -360,7 +360,7 @@ class SpectralModel(Estimator):
 
         0.5 is typical of new rows like the training rows, of which 5 % have more than 0.95. 0.99
         means: farther away than 99 % of the training rows are from the others. The distance is
-        −log of the learned kernel to the nearest of at most 1000 training rows, drawn at random. So
+        −log of the learned kernel to the nearest of at most 2000 training rows, drawn at random. So
         columns without influence on the target hardly count. A level that training rows did not
         have is different from all others. Cells do not count if they are missing in columns that
         were complete in training. The novelty of a training row itself is near zero.
@@ -392,7 +392,7 @@ class SpectralModel(Estimator):
 
         These are cells that are missing in columns that were complete in training, and levels that
         training rows did not have. Predictions for such a row are means over 16 training rows: the
-        nearest ones by the learned kernel of all other columns, of at most 1000 drawn at random.
+        nearest ones by the learned kernel of all other columns, of at most 2000 drawn at random.
         Each of them supplies all these cells at once.
 
         Parameters

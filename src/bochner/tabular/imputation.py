@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -16,6 +19,18 @@ _ROWS_AT_ONCE = 256
 
 Function = Callable[[np.ndarray], np.ndarray]
 
+_fills: ContextVar[bool] = ContextVar("cells are filled", default=False)
+
+
+@contextmanager
+def filled_cells() -> Iterator[None]:
+    """Predict inside the block as ONNX graphs do: medians in place of averages over donors."""
+    token = _fills.set(True)
+    try:
+        yield
+    finally:
+        _fills.reset(token)
+
 
 def count_marks(Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Return the number of marked cells in each row, (n_samples, 1)."""
@@ -26,8 +41,8 @@ def donors(neighbors: Neighbors, Z: np.ndarray, marks: np.ndarray) -> np.ndarray
     """Return the numbers of the kept rows nearest in all unmarked cells, (n_donors, n_samples)."""
     distances = neighbors.distances(Z, marks != 0)
     n_donors = min(N_DONORS, len(neighbors))
-    # The order of equal distances, which is random, decides between them.
-    return np.argsort(distances, axis=1, kind="stable")[:, :n_donors].T
+    # Kept rows are in random order, so equal distances are chosen from at random.
+    return np.argpartition(distances, n_donors - 1, axis=1)[:, :n_donors].T
 
 
 def completed_rows(neighbors: Neighbors, Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
@@ -49,23 +64,29 @@ def mean_over_donors(function: Function, rows: np.ndarray) -> np.ndarray:
     return by_donor(function, rows).mean(axis=0)
 
 
+def deviation_over_donors(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of (n_donors, n_samples, n_results) over donors."""
+    return values.std(axis=0, ddof=min(1, len(values) - 1))
+
+
 def log_mean_over_donors(log_function: Function, rows: np.ndarray) -> np.ndarray:
     """Return the logarithm of the mean of exp(``log_function``) over donors."""
     return logsumexp(by_donor(log_function, rows), axis=0) - np.log(len(rows))
 
 
-def integrated(
-    neighbors: Neighbors,
-    function: Function,
-    of_completed: Function,
-    Z: np.ndarray,
-    marks: np.ndarray,
-) -> np.ndarray:
-    """Return ``function`` of rows Z, and ``of_completed`` of those with marked cells.
+def integrated(neighbors: Neighbors, function: Function, of_completed: Function) -> Callable:
+    """Return a function of prepared rows Z and marks, for ``map_prepared``.
 
-    The argument of ``of_completed`` are ``completed_rows``. Rows without marked cells have exactly
-    the values that they have in a table without incomplete rows.
+    It returns ``function`` of rows Z, and ``of_completed`` of the ``completed_rows`` of those with
+    marked cells. Rows without marked cells have exactly the values that they have in a table
+    without incomplete rows.
     """
+    if _fills.get():
+        return lambda Z, marks: function(Z)
+    return partial(_integrate, neighbors, function, of_completed)
+
+
+def _integrate(neighbors, function, of_completed, Z, marks):
     values, incomplete = function(Z), np.flatnonzero(marks.any(axis=1))
     for start in range(0, len(incomplete), _ROWS_AT_ONCE):
         rows = incomplete[start : start + _ROWS_AT_ONCE]

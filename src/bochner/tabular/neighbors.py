@@ -12,7 +12,7 @@ from ..priors import SpectralPrior
 from .preparation import PreparedData
 
 # Rows that are kept.
-_MOST_ROWS = 1000
+_MOST_ROWS = 2000
 # Smaller kernels count as this number, whose logarithm is finite.
 _LEAST_KERNEL = 1e-300
 
@@ -46,7 +46,7 @@ class Neighbors:
         sources: np.ndarray,
         rng: np.random.Generator,
     ) -> Self:
-        """Draw at most 1000 rows; one that stands for several observations may occur repeatedly."""
+        """Draw at most 2000 rows; one that stands for several observations may occur repeatedly."""
         rows = np.arange(len(data))
         if data.observations is not None:
             rows = np.repeat(rows, np.maximum(np.rint(data.observations), 1).astype(np.intp))

@@ -14,7 +14,7 @@ from .._estimator import score_in_memory
 from ..data.targets import Values
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
-from .imputation import by_donor
+from .imputation import by_donor, deviation_over_donors
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
@@ -95,7 +95,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             Rows, as in ``fit``.
         return_std : bool, default False
             If True, also return the standard deviation of an observation. It is that of held-out
-            residuals, times a size that depends on the row if that describes them better.
+            residuals, times a size that depends on the row if that describes them better. The
+            deviation over the values of cells that were integrated out is included, see
+            ``imputed_cells``.
 
         Returns
         -------
@@ -124,8 +126,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         jackknife up to 3500 rows, and split-conformal prediction with a refit above. Coverage is
         that of new rows of the same kind on average, not of each row. It is within a few percent of
         ``level`` from about a hundred training rows on; with too few rows for a level the bounds
-        are infinite. Bounds of rows with missing values or levels that training rows did not have
-        are too narrow: a warning names these columns.
+        are infinite.
+
+        If a row lacks values in columns that were complete in training, or has levels that training
+        rows did not have, the prediction is a mean over 16 similar training rows, see
+        ``imputed_cells``. The deviation over these widens the bounds, and a warning names the
+        columns. Rows far from all training rows are covered less often: see ``novelty``.
 
         Parameters
         ----------
@@ -167,24 +173,33 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     def _ends(self, Z, level):
         """Return the bounds, (n_samples, n_outputs, 2)."""
-        center, reach = self.blend_.evaluate(Z), self.spread_.sizes(Z) * self.spread_.reach(level)
+        reach = self.spread_.sizes(Z) * self.spread_.reach(level)
+        return self._bounds(self.blend_.evaluate(Z), reach)
+
+    def _bounds(self, center, reach):
+        """Return center ± reach in units of y, (n_samples, n_outputs, 2)."""
         with np.errstate(over="ignore"):
             return np.stack(
                 [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
             )
 
     def _moments_of_completed(self, rows):
-        """Return means and deviations of an observation over donors, (n_samples, 2 n_outputs)."""
+        """Return ``predict`` with ``return_std`` from rows completed by each donor."""
         means, deviations = by_donor(self._means, rows), by_donor(self._deviations, rows)
-        variances = np.mean(deviations**2, axis=0) + means.var(axis=0)
-        return np.hstack([means.mean(axis=0), np.sqrt(variances)])
+        deviation = np.sqrt(np.mean(deviations**2, axis=0) + deviation_over_donors(means) ** 2)
+        return np.hstack([means.mean(axis=0), deviation])
 
     def _ends_of_completed(self, level, rows):
-        center = by_donor(self.blend_.evaluate, rows)
-        reach = by_donor(self.spread_.sizes, rows).mean(axis=0) * self.spread_.reach(level)
-        wide = np.hypot(reach, norm.ppf(0.5 + level / 2) * center.std(axis=0, ddof=1))
-        ends = [self.target_scale_.backward(center.mean(axis=0) + s * wide) for s in (-1, 1)]
-        return np.stack(ends, axis=-1).reshape(rows.shape[1], -1)
+        """Return ``_ends`` from rows completed by each donor, with their spread.
+
+        The half-width is √(reach² + (z s)²) on the scale of the fit: s is the deviation of the
+        predictions over donors, and z the normal quantile of ``level``.
+        """
+        center, sizes = by_donor(self.blend_.evaluate, rows), by_donor(self.spread_.sizes, rows)
+        reach = sizes.mean(axis=0) * self.spread_.reach(level)
+        spread = norm.ppf((1 + level) / 2) * deviation_over_donors(center)
+        ends = self._bounds(center.mean(axis=0), np.hypot(reach, spread))
+        return ends.reshape(len(ends), -1)
 
     def _effects_scale(self):
         return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional
