@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -82,25 +82,37 @@ class Neighbors:
             unknown = np.zeros_like(left_out)
         if not self.prior.has_column_factors:
             return self._distances_by_pattern(Z, left_out, unknown)
-        total = np.zeros((len(Z), len(self)))
-        for j in np.unique(self.sources).tolist():
-            rows = np.flatnonzero(~left_out[:, j])
-            own = self._column_distances(j, Z[rows], self.Z)
-            if np.any(unknown[rows, j]):
-                levels = self.Z[
-                    np.unique(self.Z[:, self.sources == j], axis=0, return_index=True)[1]
-                ]
-                farthest = self._column_distances(j, levels, levels).max()
-                own[unknown[rows, j]] = np.maximum(own[unknown[rows, j]], farthest)
-            total[rows] += own
+        used = np.unique(self.sources)
+        is_plain = ~np.any((left_out | unknown)[:, used], axis=0)
+        total = self._of_columns(used[is_plain], Z, self.Z)
+        for j in used[~is_plain].tolist():
+            counted, is_unknown = ~left_out[:, j], (unknown & ~left_out)[:, j]
+            distances = self._of_columns(np.array([j]), Z, self.Z)
+            if is_unknown.any():
+                farthest = self._largest_difference(j)
+                distances[is_unknown] = np.maximum(distances[is_unknown], farthest)
+            total[counted] += distances[counted]
         return total
 
-    def _column_distances(self, j, Z, others):
-        """Return −log of the factor of one column of the table for all pairs of rows."""
-        own = self.sources == j
-        factor = self.prior.compiled(len(own)).of_columns(own)
+    def _of_columns(self, columns, Z, others):
+        """Return −log of the factor of some columns of the table for all pairs of rows."""
+        if not len(columns):
+            return np.zeros((len(Z), len(others)))
+        own = np.isin(self.sources, columns)
+        factor: Any = self.prior.compiled(len(own))
         sides = (np.ascontiguousarray(rows[:, own], np.float64) for rows in (Z, others))
-        return _minus_log(factor.gram(*sides))
+        kernel = factor.of_columns(own).gram(*sides)
+        if len(columns) == 1 or kernel.min(initial=1.0) > _LEAST_KERNEL:
+            return _minus_log(kernel)
+        # The product of many factors is too small for a float: sum the logarithms of two halves.
+        halves = np.array_split(columns, 2)
+        return sum(self._of_columns(half, Z, others) for half in halves)
+
+    def _largest_difference(self, j):
+        """Return the largest distance of two kept rows in one column of the table."""
+        own = self.Z[:, self.sources == j]
+        different = self.Z[np.unique(own, axis=0, return_index=True)[1]]
+        return self._of_columns(np.array([j]), different, different).max()
 
     def _distances_by_pattern(self, Z, left_out, unknown):
         """Return the distances by a kernel without factors, for each pattern of cells in turn."""
