@@ -810,8 +810,8 @@ MUTANTS: list[Mutant] = [
                 "np.fill_diagonal(distances, 0.0)",
             ),
             "novelty-unknown-levels": (
-                "np.maximum(own[unknown[rows, j]], farthest)",
-                "own[unknown[rows, j]]",
+                "np.maximum(distances[is_unknown], farthest)",
+                "distances[is_unknown]",
             ),
         },
     ),

@@ -50,14 +50,14 @@ with warnings.catch_warnings():
 
 # %%
 # Left: bounds contain the price about as often as they should, with the width that this needs. Right: the novelty of new rows like the training rows is uniform between 0 and 1. That of houses
-# twice as far from the center is near 1.
+# 20 km farther from the center is near 1.
 
 far = X_test.copy()
 far[:, 2] += 20
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")
 bars = left.barh(names[::-1], widths[::-1], color="#0072B2", alpha=0.7)
 left.bar_label(bars, [f"coverage {share:.1%}" for share in shares[::-1]], padding=4)
-left.set(xlabel="mean width of intervals at level 0.9", xlim=(0, 1.35 * max(widths)))
+left.set(xlabel="mean width of intervals at level 0.9", xlim=(0, 1.5 * max(widths)))
 bins = np.linspace(0, 1, 21)
 for label, rows, color in (
     ("like the training rows", X_test, "#0072B2"),
