@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from tabular_samples import QUICK, few_waves, short_choice_of_ranks, table  # noqa: F401
 
 from bochner import Anova, Gaussian, Laplace, Matern, SpectralClassifier, SpectralRegressor
@@ -136,6 +137,12 @@ def test_unknown_levels_are_novel_and_missing_cells_do_not_count(prior):
         warnings.simplefilter("error")
         assert np.all(model.novelty(frame.assign(town="Bonn")) == 1)
         assert np.all(model.novelty(frame.assign(size=np.nan)) == 0)
+
+
+@pytest.mark.parametrize("method", ["novelty", "imputed_cells"])
+def test_models_must_be_fitted(method):
+    with pytest.raises(NotFittedError):
+        getattr(SpectralRegressor(), method)(np.zeros((2, 2)))
 
 
 def test_arrays_and_partitions():

@@ -363,7 +363,7 @@ class SpectralModel(Estimator):
         −log of the learned kernel to the nearest of at most 2000 training rows, drawn at random. So
         columns without influence on the target hardly count. A level that training rows did not
         have is different from all others. Cells do not count if they are missing in columns that
-        were complete in training. The novelty of a training row itself is near zero.
+        were complete in training. Give new rows: those that were drawn have a novelty near zero.
 
         Parameters
         ----------
@@ -384,6 +384,7 @@ class SpectralModel(Estimator):
         >>> model.novelty([[0.0, 0.1], [5.0, -5.0]]) > 0.95
         array([False,  True])
         """
+        check_is_fitted(self)
         return self._map_marks(X, partial(novelty, self._neighbors))
 
     @limit_threads
