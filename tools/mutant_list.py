@@ -789,6 +789,33 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "tabular/imputation.py tabular/neighbors.py tabular/novelty.py tabular/regressor.py",
+        "unit/test_imputation.py unit/test_novelty.py",
+        {
+            "imputation-other-columns": (
+                "neighbors.distances(Z, marks != 0)",
+                "neighbors.distances(Z, marks < 0)",
+            ),
+            "imputation-one-donor": (
+                "return np.where(marks[:, neighbors.sources] != 0, neighbors.Z[numbers], Z)",
+                "return np.where(marks[:, neighbors.sources] != 0, neighbors.Z[numbers[:1]], Z)",
+            ),
+            "imputation-spread-of-bounds": ("norm.ppf((1 + level) / 2)", "norm.ppf(level)"),
+            "imputation-spread-of-means": (
+                "np.mean(deviations**2, axis=0) + deviation_over_donors(means) ** 2",
+                "np.mean(deviations**2, axis=0)",
+            ),
+            "novelty-itself": (
+                "np.fill_diagonal(distances, np.inf)",
+                "np.fill_diagonal(distances, 0.0)",
+            ),
+            "novelty-unknown-levels": (
+                "np.maximum(distances[is_unknown], farthest)",
+                "distances[is_unknown]",
+            ),
+        },
+    ),
+    *_group(
         "tabular/regressor.py tabular/scales.py tabular/base.py",
         "unit/test_tabular_values.py unit/test_tabular_gradients.py",
         {

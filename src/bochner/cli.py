@@ -301,6 +301,7 @@ def _predict(options: argparse.Namespace) -> int:
     model, facts = load_table_model(options.model)
     request: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
     check_request(facts, **request)
+    request["novelty"] = options.novelty
     pieces, keep = _pieces(options, model, facts)
     strays: dict[str, Strays] = {}
     cells = UnfamiliarCells()

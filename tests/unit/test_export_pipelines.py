@@ -56,6 +56,7 @@ from bochner import (
     TableInputs,
 )
 from bochner.export import to_onnx
+from bochner.tabular.imputation import filled_cells
 
 pytest.importorskip("skl2onnx")
 pytest.importorskip("onnxruntime")
@@ -280,6 +281,7 @@ def test_columns_by_name(dtype):
 
 
 @both_dtypes
+@pytest.mark.filterwarnings("ignore:Levels are unknown")
 def test_tables_as_they_are(dtype):
     """Numbers, texts, truth values and dates, missing values and levels that were not seen."""
     frame, y = table()
@@ -290,7 +292,8 @@ def test_tables_as_they_are(dtype):
     said = run(to_onnx(inputs, X=frame, dtype=dtype), fed(frame, dtype), dtype)["features"]
     assert_close(said, inputs.transform(rounded), dtype)
     said = run(to_onnx(regressor, X=frame, dtype=dtype), fed(frame, dtype), dtype)["prediction"]
-    assert_close(said, regressor.predict(rounded), dtype)
+    with filled_cells():  # graphs do not average over training rows
+        assert_close(said, regressor.predict(rounded), dtype)
 
 
 def test_frames_of_numbers_are_one_input():

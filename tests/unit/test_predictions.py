@@ -111,6 +111,17 @@ def test_cells_that_a_spreadsheet_would_run(capsys, values, classes):
     assert run(capsys, "predict", *classes, "--safe-cells")[1].splitlines()[1] == "'=A"
 
 
+def test_novelty_is_a_column(capsys, values):
+    model = bochner.load(values[0])
+    expected = model["model"].novelty(model["columns"].transform(bochner.load_table(values[1])))
+    lines = run(capsys, "predict", *values, "--novelty")[1].splitlines()
+    assert lines[0] == "number,predicted target,novelty"
+    np.testing.assert_allclose([float(line.split(",")[2]) for line in lines[1:]], expected)
+    found = json.loads(run(capsys, "predict", *values, "--novelty", "--json")[1])
+    np.testing.assert_allclose(found["novelty"], expected)
+    assert "novelty" not in json.loads(run(capsys, "predict", *values, "--json")[1])
+
+
 def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path):
     frame = bochner.load_table(classes[1]).head(3).astype(object)
     frame["color"] = ["green", "red", None]
@@ -123,8 +134,8 @@ def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path)
         "Values are missing in columns that were complete in training: 'color' (33.3 % of the "
         "rows), 'petal width (cm)' (33.3 % of "
         "the rows); levels are unknown from training: 'color': 'green' (33.3 % of the rows). "
-        "Predictions for these rows are less "
-        "accurate, and their intervals too narrow.",
+        "Predictions for these rows are averaged over the values that similar training rows have "
+        "in these cells, and intervals are wider accordingly.",
     ]
 
 

@@ -8,11 +8,10 @@ from tabular_samples import QUICK
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor, TableInputs
 from bochner.data import tables
-from bochner.data.unfamiliar import UnfamiliarCells, collect_unfamiliar
+from bochner.data.unfamiliar import AVERAGED, FILLED, UnfamiliarCells, collect_unfamiliar
 
 pd = pytest.importorskip("pandas")
 SETTINGS = {"priors": Laplace(), "evidence": QUICK, "random_state": 0}
-INTERVALS = "Predictions for these rows are less accurate, and their intervals too narrow."
 
 
 def table(n=80):
@@ -68,6 +67,7 @@ def test_one_call_gives_one_warning_however_many_blocks_there_are(
     model, answer, keywords, request, monkeypatch
 ):
     monkeypatch.setattr(tables, "FRAME_BLOCK", 16)
+    consequence = FILLED if answer in ("effects", "input_gradient") else AVERAGED
     answer = getattr(request.getfixturevalue(model), answer)
     frame, _ = table()
     assert said(answer, frame, **keywords) == []
@@ -81,7 +81,7 @@ def test_one_call_gives_one_warning_however_many_blocks_there_are(
         "Values are missing in columns that were complete in training: 'size' (25 % of the rows), "
         "'town' (10 % of the rows); "
         "levels are unknown from training: 'kind': 'k0', 'k10', 'k12', … (50 % of the rows), "
-        "'town': 'Ulm' (10 % of the rows). " + INTERVALS
+        "'town': 'Ulm' (10 % of the rows). " + consequence
     ]
 
 
@@ -91,7 +91,7 @@ def test_arrays_are_told_by_the_numbers_of_columns():
     X[:15, 1] = np.nan
     assert said(model.predict, X) == [
         "Values are missing in columns that were complete in training: 'x1' (25 % of the rows). "
-        f"{INTERVALS}"
+        f"{AVERAGED}"
     ]
 
 
@@ -104,9 +104,9 @@ def test_a_transformer_alone_gives_no_warning():
 def test_levels_beyond_those_with_a_column_are_known():
     frame = pd.DataFrame({"kind": [f"k{k}" for k in range(40)] * 2})
     inputs, cells = TableInputs(max_levels=5).fit(frame), UnfamiliarCells()
-    inputs._transform(frame, True, cells)
+    inputs.transform_marked(frame, True, cells)
     assert cells.sentence() is None
-    inputs._transform(pd.DataFrame({"kind": ["new", "k39"]}), True, cells)
+    inputs.transform_marked(pd.DataFrame({"kind": ["new", "k39"]}), True, cells)
     assert "'kind': 'new' (1.22 % of the rows)" in cells.sentence()
 
 

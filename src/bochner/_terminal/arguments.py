@@ -131,6 +131,8 @@ def _add_predict_and_report(command: _Add) -> None:
     predict.add_argument("--proba", action="store_true", help="also write class probabilities")
     about = "also write bounds that contain the true value with this probability, e.g. 0.9"
     predict.add_argument("--interval", type=float, metavar="LEVEL", help=about)
+    about = "also write how far each row lies outside the training table, from 0 to 1"
+    predict.add_argument("--novelty", action="store_true", help=about)
     about = "copy this column to the output; separate several by commas, or repeat the option"
     predict.add_argument("--keep", **_COLUMNS, help=about)
     about = "put an apostrophe before texts that a spreadsheet would run as formulas"

@@ -32,7 +32,7 @@ from .columns import (
     text_column,
     unit_sigmoid,
 )
-from .unfamiliar import UnfamiliarCells
+from .unfamiliar import MISSING, UNKNOWN, UnfamiliarCells
 
 
 class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -267,8 +267,26 @@ class TableInputs(TransformerMixin, BaseEstimator):
         """
         return self._transform(X, whole=False)
 
-    def _transform(self, X, whole, cells: UnfamiliarCells | None = None):
-        """Return the prepared columns; count missing values and unknown levels in ``cells``."""
+    def _transform(self, X, whole):
+        return self.transform_marked(X, whole)[0]
+
+    def transform_marked(
+        self, X: Any, whole: bool, cells: UnfamiliarCells | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the prepared columns, and marks of unfamiliar cells, (n_samples, n_features_in).
+
+        A mark is MISSING for missing values in columns that were complete in training, UNKNOWN for
+        levels that training rows did not have, and 0 for all other cells.
+
+        Parameters
+        ----------
+        X : frame or array
+            Rows of a table.
+        whole : bool
+            False if a column may have only unknown categories, as in ``transform_part``.
+        cells : UnfamiliarCells, default None
+            Counts the marked cells.
+        """
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
@@ -294,28 +312,31 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 next(columns)[:] = np.where(codes == code, self.gap, 0.0)
             if others:
                 next(columns)[:] = np.where(codes < 0, self.gap, 0.0)
-        if cells is not None:
-            self._note_unfamiliar(cells, present, texts)
-        return out
+        return out, self._unfamiliar(len(out), present, texts, cells)
 
     def _encodings(self):
         """Return place, levels, ``others_`` and ``coded_`` of each category."""
         return zip(self.categories_, self.levels_, self.others_, self.coded_)
 
-    def _note_unfamiliar(self, cells, present, texts):
-        """Count missing values in columns that were complete in training, and unknown levels."""
-        cells.add_rows(len(next(iter([*present.values(), *texts.values()]))))
-        for j in set(self.numbers_) - set(self.indicators_):
-            cells.add_missing(self.names_[j], int(np.sum(~present[j])))
-        for j, levels in zip(self.categories_, self.known_levels_):
-            unknown = set(texts[j].tolist()) - set(levels)
-            if "missing" in unknown:
-                cells.add_missing(self.names_[j], int(np.sum(texts[j] == "missing")))
-            unknown -= {"missing"}
-            if unknown:
-                cells.add_unknown(
-                    self.names_[j], sum(text in unknown for text in texts[j]), unknown
-                )
+    def _unfamiliar(self, n_rows, present, texts, cells):
+        """Return the marks of ``transform_marked``, and count them in ``cells`` if it is given."""
+        marks = np.zeros((n_rows, self.n_features_in_), dtype=np.int8)
+        for j in set(self.numbers_.tolist()) - set(self.indicators_.tolist()):
+            marks[~present[j], j] = MISSING
+        all_unknown = {}
+        for j, levels in zip(self.categories_.tolist(), self.known_levels_):
+            all_unknown[j] = set(texts[j].tolist()) - set(levels)
+            if all_unknown[j]:
+                is_unknown = np.array([text in all_unknown[j] for text in texts[j]])
+                marks[is_unknown, j] = np.where(texts[j] == "missing", MISSING, UNKNOWN)[is_unknown]
+        if cells is not None:
+            cells.add_rows(n_rows)
+            for j in np.flatnonzero(marks.any(axis=0)).tolist():
+                name = self.names_[j]
+                cells.add_missing(name, int(np.sum(marks[:, j] == MISSING)))
+                unknown = all_unknown.get(j, set()) - {"missing"}
+                cells.add_unknown(name, int(np.sum(marks[:, j] == UNKNOWN)), unknown)
+        return marks
 
     def slopes(self, X: Any, side: int = 0) -> np.ndarray:
         """Return ∂ (prepared column) / ∂ (its number), (n_samples, n_features_in).

@@ -18,7 +18,7 @@ from .maps import release_scratches, scratch
 from .repetitions import EqualRows, equal_keys, input_keys
 from .rows import Block, LocalRows, is_remote
 from .targets import Target
-from .unfamiliar import warn_of_unfamiliar
+from .unfamiliar import FILLED, warn_of_unfamiliar
 
 if TYPE_CHECKING:
     from .dask.tables import DaskTable
@@ -105,19 +105,19 @@ class LocalTable:
         return LocalRows(Z)
 
     def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> np.ndarray:
-        """Return ``function(prepared rows)``, (n_rows, n_columns), computed block by block.
+        """Return ``function(prepared rows, marks)``, (n_rows, n_columns), block by block.
 
-        Rows in float32 give results in float32. One warning names the columns with missing values
-        or levels that the training rows did not have.
+        Marks are those of ``TableInputs.transform_marked``. Rows in float32 give results in
+        float32. One warning names the columns with marked cells.
         """
         with warn_of_unfamiliar() as cells:
-            transform = partial(inputs._transform, whole=True, cells=cells)
+            transform = partial(inputs.transform_marked, whole=True, cells=cells)
             return mapped_part(self.source, inputs, transform, function, n_columns)
 
     def transform(self, inputs: TableInputs) -> np.ndarray:
-        """Return all rows with prepared columns, with the warning of ``map_prepared``."""
-        with warn_of_unfamiliar() as cells:
-            return inputs._transform(self.source, whole=True, cells=cells)
+        """Return all rows with prepared columns; a warning names columns with marked cells."""
+        with warn_of_unfamiliar(FILLED) as cells:
+            return inputs.transform_marked(self.source, whole=True, cells=cells)[0]
 
 
 Table: TypeAlias = "LocalTable | DaskTable"
@@ -158,14 +158,14 @@ def checked_part(estimator: Any, X: Any, reset: bool) -> Any:
 def mapped_part(
     X: Any, inputs: TableInputs, transform: Callable, function: Callable, n_columns: int
 ) -> np.ndarray:
-    """Return ``function(transform(X))``, computed block by block."""
+    """Return ``function(*transform(X))``, computed block by block."""
     if is_frame(X):
-        return np.concatenate([function(transform(block)) for block in _frame_blocks(X, inputs)])
+        return np.concatenate([function(*transform(block)) for block in _frame_blocks(X, inputs)])
     if lists_columns(inputs.categorical_features):
-        return function(transform(as_dense(X)))
+        return function(*transform(as_dense(X)))
 
     def fill(block, out):
-        out[...] = function(transform(as_dense(block)))
+        out[...] = function(*transform(as_dense(block)))
 
     return LocalRows(X).map(Block(fill, row_bytes=8 * len(inputs.sources_)), n_columns)
 

@@ -9,6 +9,17 @@ from threading import Lock
 
 from .._terminal.text import quoted
 
+# Marks of unfamiliar cells, see ``TableInputs.transform_marked``.
+MISSING, UNKNOWN = 1, 2
+# Consequences of unfamiliar cells: for predictions, and for effects and derivatives.
+AVERAGED = (
+    "Predictions for these rows are averaged over the values that similar training rows have in "
+    "these cells, and intervals are wider accordingly."
+)
+FILLED = (
+    "Missing numbers count as the median and unknown levels as none, so that results for these "
+    "rows are less accurate."
+)
 # Number of levels and of columns that a warning names.
 _N_LEVELS, _N_COLUMNS = 3, 10
 
@@ -40,8 +51,8 @@ class UnfamiliarCells:
                 before, first = self._unknown.get(column, (0, []))
                 self._unknown[column] = before + n_rows, sorted({*first, *levels})[: _N_LEVELS + 1]
 
-    def sentence(self) -> str | None:
-        """Return a sentence on columns, levels and shares of rows, None if there are none."""
+    def sentence(self, consequence: str = AVERAGED) -> str | None:
+        """Return sentences on columns, levels, shares of rows and the consequence, or None."""
         missing = [f"{name!r} ({self._share(n)})" for name, n in sorted(self._missing.items())]
         unknown = [
             f"{name!r}: {_few(levels)} ({self._share(n)})"
@@ -57,10 +68,7 @@ class UnfamiliarCells:
         if not clauses:
             return None
         text = "; ".join(clauses)
-        return (
-            f"{text[0].upper()}{text[1:]}. Predictions for these rows are less accurate, and their "
-            "intervals too narrow."
-        )
+        return f"{text[0].upper()}{text[1:]}. {consequence}"
 
     def _share(self, n_rows):
         return f"{100 * n_rows / self._n_rows:.3g} % of the rows"
@@ -90,12 +98,12 @@ def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[Unfamil
 
 
 @contextmanager
-def warn_of_unfamiliar() -> Iterator[UnfamiliarCells]:
+def warn_of_unfamiliar(consequence: str = AVERAGED) -> Iterator[UnfamiliarCells]:
     """Warn once, at the end of the block, unless ``collect_unfamiliar`` collects the cells."""
     collector = _open.get()
     cells = UnfamiliarCells() if collector is None else collector
     yield cells
-    sentence = cells.sentence()
+    sentence = cells.sentence(consequence)
     if collector is None and sentence is not None:
         warnings.warn(sentence, UserWarning, stacklevel=_levels_to_the_caller())
 

@@ -39,7 +39,9 @@ def to_onnx(
     transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and ``classes`` in
     the metadata names the columns of probabilities. Inputs and outputs are ``dtype``; sums of large
     coefficients that cancel (ridges, kernels) are float64 inside. Kernels take rows x points
-    numbers at once: run many rows in parts.
+    numbers at once: run many rows in parts. Graphs of the tabular models fill cells that are
+    missing in columns that were complete in training with medians; the models average over similar
+    training rows instead, and the trial compares rows with filled cells.
 
     Steps of scikit-learn are converted by skl2onnx.  What cannot be converted is rejected.  With
     ``X``, a graph whose outputs differ from those of the model is rejected too.  Without ``X``, a

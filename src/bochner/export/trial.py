@@ -21,6 +21,7 @@ from ..data.columns import (
     table_column,
     text_column,
 )
+from ..tabular.imputation import filled_cells
 from .registration import kernel_expansions
 
 _N_ROWS = 100
@@ -129,7 +130,7 @@ class Trial:
     def _expected(self):
         """Return the results of the model, in the order of the outputs."""
         estimator = self.estimator
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), filled_cells():
             warnings.simplefilter("ignore")  # arrays have no names of columns
             if is_classifier(estimator):
                 has_probabilities = hasattr(estimator, "predict_proba")

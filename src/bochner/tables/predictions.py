@@ -18,6 +18,7 @@ from .facts import Facts
 from .fitting import TableModel
 from .read.sources import PARQUET
 
+_NOVELTY = "novelty"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -57,11 +58,13 @@ def prediction_pieces(
     *,
     proba: bool,
     interval: float | None,
+    novelty: bool,
 ) -> Iterator[Any]:
     """Yield a frame of kept columns and predictions for each piece of a table."""
 
     def answer(frame):
-        return _predicted(model["model"], facts, frame, proba, interval)
+        predicted = _predicted(model["model"], facts, frame, proba, interval)
+        return predicted | ({_NOVELTY: model["model"].novelty(frame)} if novelty else {})
 
     for kept, predicted in answered_pieces(model, pieces, keep, strays, cells, answer):
         yield as_frame(kept, predicted)
@@ -169,9 +172,15 @@ def _with_times_written(frame):
 
 
 def as_json_values(
-    frame: Any, facts: Facts, *, proba: bool, interval: float | None, keep: Sequence[str]
+    frame: Any,
+    facts: Facts,
+    *,
+    proba: bool,
+    interval: float | None,
+    novelty: bool,
+    keep: Sequence[str],
 ) -> dict[str, Any]:
-    """Return predictions, probabilities, intervals and kept columns as lists for JSON."""
+    """Return predictions, probabilities, intervals, novelty and kept columns for JSON."""
     columns = {name: [_plain(value) for value in frame[name]] for name in frame.columns}
 
     def rows(names):
@@ -183,6 +192,8 @@ def as_json_values(
     if proba and facts.of_classes is not None:
         shares = rows(_probability_names(facts))
         content |= {"classes": facts.of_classes.classes, "probabilities": shares}
+    if novelty:
+        content["novelty"] = columns[_NOVELTY]
     return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
 
 

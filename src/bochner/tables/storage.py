@@ -68,6 +68,7 @@ _OURS = {
     "expansions.leaves": "LeafExpansion LeafTree",
     "tabular.members": "Member",
     "tabular.monotone": "Rearrangement",
+    "tabular.neighbors": "Neighbors",
     "tabular.regressor": "SpectralRegressor",
     "tabular.scales": "Spread TargetScale",
     "tabular.waves": "WaveMember",

@@ -21,14 +21,18 @@ from .._loops.threads import at_most_threads
 from ..data.checks import check_weights
 from ..data.inputs import TableInputs
 from ..data.tables import open_table
+from ..data.unfamiliar import collect_unfamiliar
 from ..learners.evidence import Evidence, LearnedPrior
 from . import fitting
 from .blending import Blend
 from .directions import directions, refuse_monotone
 from .effects import TableEffects, column_importances, table_effects
+from .imputation import count_marks, integrated, mean_over_donors
 from .members import Members
 from .monotone import Rearrangement
+from .neighbors import Neighbors
 from .notebook import model_html, quick_importances
+from .novelty import novelty
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 from .shapley import ShapleyValues, blend_shapley
 
@@ -286,6 +290,11 @@ class SpectralModel(Estimator):
         held_out = np.stack([one.solved.held_out for one in members])
         weights = self._blend(members, held_out, leaves.evaluation, rng)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
+        prior = fitting.heaviest_prior(members, weights)
+        # Drawn last, by a generator of its own: nothing else in the fit depends on it.
+        self._neighbors = Neighbors.drawn(
+            leaves.data, prior, self.inputs_.sources_, rng.spawn(1)[0]
+        )
         return leaves.data
 
     def _scaled_and_weighted(self, data, costs) -> PreparedData:
@@ -345,10 +354,26 @@ class SpectralModel(Estimator):
 
     # --- fitted models ----------------------------------------------------------------------------
 
-    def _map_rows(self, X, function, n_columns):
-        """Return ``function(prepared rows)``, (n_samples, n_columns), block by block."""
+    def _map_rows(self, X, function, n_columns, of_completed=None):
+        """Return ``function(prepared rows)``, (n_samples, n_columns), block by block.
+
+        The result of a row with unfamiliar cells is ``of_completed`` of its ``completed_rows``, or
+        the mean of ``function`` over these.
+        """
         check_is_fitted(self)
-        return open_table(self, X).map_prepared(self.inputs_, function, n_columns)
+        if of_completed is None:
+            of_completed = partial(mean_over_donors, function)
+        # Means over donors are monotone in a column that the choice of donors does not depend on.
+        fixed = self._rearrangement
+        ignored = () if fixed is None else tuple(self.inputs_.sources_[fixed.columns].tolist())
+        mapped = integrated(self._neighbors, function, of_completed, ignored)
+        return open_table(self, X).map_prepared(self.inputs_, mapped, n_columns)
+
+    def _map_marks(self, X, function):
+        """Return ``function(prepared rows, marks)``, one number per row, without a warning."""
+        check_is_fitted(self)
+        with collect_unfamiliar():
+            return open_table(self, X).map_prepared(self.inputs_, function, 1)[:, 0]
 
     def _table_in_memory(self, X):
         check_is_fitted(self)
@@ -357,6 +382,59 @@ class SpectralModel(Estimator):
             "some of them, e.g. X.head() or X[:1000].compute()."
         )
         return open_table(self, X).in_memory(-1, refusal)
+
+    @limit_threads
+    def novelty(self, X: Any) -> Any:
+        """Return how far each row lies outside the training rows, from 0 to 1.
+
+        0.5 is typical of new rows like the training rows, of which 5 % have more than 0.95. 0.99
+        means: farther away than 99 % of the training rows are from the others. The distance is
+        −log of the learned kernel to the nearest of at most 2000 training rows, drawn at random. So
+        columns without influence on the target hardly count. A level that training rows did not
+        have is different from all others. Cells do not count if they are missing in columns that
+        were complete in training. Give new rows: those that were drawn have a novelty near zero.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows, as in ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The share of training rows, each left out once, that are at most as far away.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bochner import SpectralRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> model = SpectralRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+        >>> model.novelty([[0.0, 0.1], [5.0, -5.0]]) > 0.95
+        array([False,  True])
+        """
+        check_is_fitted(self)
+        return self._map_marks(X, partial(novelty, self._neighbors))
+
+    @limit_threads
+    def imputed_cells(self, X: Any) -> Any:
+        """Return the number of cells in each row over whose values predictions are averaged.
+
+        These are cells that are missing in columns that were complete in training, and levels that
+        training rows did not have. Predictions for such a row are means over 16 training rows: the
+        nearest ones by the learned kernel of all other columns, of at most 2000 drawn at random.
+        Each of them supplies all these cells at once.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns)
+            Rows, as in ``fit``.
+
+        Returns
+        -------
+        array of int of shape (n_samples,)
+        """
+        return self._map_marks(X, count_marks).astype(int)
 
     @property
     def members_(self) -> Members:

@@ -15,6 +15,7 @@ from ..data.targets import Labels
 from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights, used_members
+from .imputation import log_mean_over_donors, mean_over_donors
 from .monotone import monotone_mixture
 
 
@@ -152,11 +153,11 @@ class SpectralClassifier(Classifier, SpectralModel):
         return self._map_classes(X, lambda blend, Z: blend.probabilities(Z))
 
     @limit_threads
-    def _map_classes(self, X, function):
+    def _map_classes(self, X, function, mean=mean_over_donors):
         """Return ``function(blend, prepared rows)`` with a column for each class."""
         check_is_fitted(self)
-        blend = monotone_mixture(self.blend_, self._rearrangement)
-        return self._map_rows(X, partial(function, blend), len(self.classes_))
+        function = partial(function, monotone_mixture(self.blend_, self._rearrangement))
+        return self._map_rows(X, function, len(self.classes_), partial(mean, function))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the confidence in the classes, from the probabilities p of ``predict_proba``.
@@ -171,7 +172,9 @@ class SpectralClassifier(Classifier, SpectralModel):
         array of shape (n_samples,) or (n_samples, n_classes)
             For two classes the log-odds log p₁ − log p₀ of ``classes_[1]``, for more classes log p.
         """
-        logs = self._map_classes(X, lambda blend, Z: blend.log_probabilities(Z))
+        logs = self._map_classes(
+            X, lambda blend, Z: blend.log_probabilities(Z), log_mean_over_donors
+        )
         return of_predictions(_log_odds, logs, logs.dtype) if len(self.classes_) == 2 else logs
 
     def predict(self, X: Any) -> np.ndarray:

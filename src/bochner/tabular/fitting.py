@@ -418,6 +418,12 @@ def grow_trees(leaves: Leaves, rng: np.random.Generator, tasks: FitTasks) -> lis
 # --- blend ----------------------------------------------------------------------------------------
 
 
+def heaviest_prior(members: list[Candidate], weights: np.ndarray) -> SpectralPrior:
+    """Return the learned prior of the member with the largest weight."""
+    kernels = [(float(w), one.learned.prior) for one, w in zip(members, weights) if one.learned]
+    return max(kernels, key=lambda pair: pair[0])[1]
+
+
 def member_reports(
     members: list[Candidate], weights: np.ndarray, evaluation: PreparedData
 ) -> list[Member]:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +14,7 @@ from .._estimator import score_in_memory
 from ..data.targets import Values
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
+from .imputation import by_donor, deviation_over_donors
 from .monotone import blend_at, member_at
 from .scales import Spread, choose_scale, mean_values, values_around
 
@@ -94,7 +96,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             Rows, as in ``fit``.
         return_std : bool, default False
             If True, also return the standard deviation of an observation. It is that of held-out
-            residuals, times a size that depends on the row if that describes them better.
+            residuals, times a size that depends on the row if that describes them better. The
+            deviation over the values of cells that were integrated out is included, see
+            ``imputed_cells``.
 
         Returns
         -------
@@ -107,7 +111,10 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         if not return_std:
             return self._as_given(self._map_rows(X, self._means, n_outputs))
         both = self._map_rows(
-            X, lambda Z: np.hstack([self._means(Z), self._deviations(Z)]), 2 * n_outputs
+            X,
+            lambda Z: np.hstack([self._means(Z), self._deviations(Z)]),
+            2 * n_outputs,
+            self._moments_of_completed,
         )
         return self._as_given(both[:, :n_outputs]), self._as_given(both[:, n_outputs:])
 
@@ -120,8 +127,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         jackknife up to 3500 rows, and split-conformal prediction with a refit above. Coverage is
         that of new rows of the same kind on average, not of each row. It is within a few percent of
         ``level`` from about a hundred training rows on; with too few rows for a level the bounds
-        are infinite. Bounds of rows with missing values or levels that training rows did not have
-        are too narrow: a warning names these columns.
+        are infinite.
+
+        If a row lacks values in columns that were complete in training, or has levels that training
+        rows did not have, the prediction is a mean over 16 similar training rows, see
+        ``imputed_cells``. The deviation over these widens the bounds, and a warning names the
+        columns. Rows far from all training rows are covered less often: see ``novelty``.
 
         Parameters
         ----------
@@ -141,7 +152,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             )
         check_is_fitted(self)
         n_outputs = len(self.target_scale_.center)
-        ends = self._map_rows(X, lambda Z: self._ends(Z, level).reshape(len(Z), -1), 2 * n_outputs)
+        ends = self._map_rows(
+            X,
+            lambda Z: self._ends(Z, level).reshape(len(Z), -1),
+            2 * n_outputs,
+            partial(self._ends_of_completed, level),
+        )
         return self._as_given(ends.reshape(ends.shape[0], n_outputs, 2))
 
     def _means(self, Z):
@@ -158,14 +174,15 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     def _ends(self, Z, level):
         """Return the bounds, (n_samples, n_outputs, 2)."""
-        backward, scores = self.target_scale_.backward, self.spread_.reach(level)
+        reach = self.spread_.reach(level)
+        return self._rearranged(Z, lambda center, sizes: self._bounds(center, sizes * reach))
 
-        def ends(center, sizes):
-            reach = sizes * scores
-            with np.errstate(over="ignore"):
-                return np.stack([backward(center + side * reach) for side in (-1, 1)], axis=-1)
-
-        return self._rearranged(Z, ends)
+    def _bounds(self, center, reach):
+        """Return center ± reach in units of y, (n_samples, n_outputs, 2)."""
+        with np.errstate(over="ignore"):
+            return np.stack(
+                [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
+            )
 
     def _rearranged(self, Z, function):
         """Return ``function(scores, sizes of residuals)`` at rows Z, rearranged if necessary."""
@@ -187,6 +204,31 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         return self._rearrangement.apply(
             Z, lambda Z: function(blend.evaluate(Z), spread.sizes(Z)), replaced, blend, n_bytes
         )
+
+    def _moments_of_completed(self, rows):
+        """Return ``predict`` with ``return_std`` from rows completed by each donor."""
+        means, deviations = by_donor(self._means, rows), by_donor(self._deviations, rows)
+        deviation = np.sqrt(np.mean(deviations**2, axis=0) + deviation_over_donors(means) ** 2)
+        return np.hstack([means.mean(axis=0), deviation])
+
+    def _ends_of_completed(self, level, rows):
+        """Return ``_ends`` from rows completed by each donor, with their spread.
+
+        The half-width is √(reach² + (z s)²) on the scale of the fit: s is the deviation of the
+        predictions over donors, and z the normal quantile of ``level``. Bounds that must rise or fall
+        with a column are quantiles over donors of such bounds, which rise or fall, too.
+        """
+        if self._rearrangement is not None:
+            ends = by_donor(lambda Z: self._ends(Z, level).reshape(len(Z), 2), rows)
+            tail = (1 - level) / 2
+            lower = np.quantile(ends[:, :, 0], tail, axis=0, method="lower")
+            upper = np.quantile(ends[:, :, 1], 1 - tail, axis=0, method="higher")
+            return np.column_stack([lower, upper])
+        center, sizes = by_donor(self.blend_.evaluate, rows), by_donor(self.spread_.sizes, rows)
+        reach = sizes.mean(axis=0) * self.spread_.reach(level)
+        spread = norm.ppf((1 + level) / 2) * deviation_over_donors(center)
+        ends = self._bounds(center.mean(axis=0), np.hypot(reach, spread))
+        return ends.reshape(len(ends), -1)
 
     def _effects_scale(self):
         return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional

@@ -1,6 +1,7 @@
 """Tables on Dask, with columns of any type: workers convert all rows to numbers."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class DaskTable:
         return LocalRows(Z)
 
     def map_prepared(self, inputs: TableInputs, function: Callable, n_columns: int) -> Any:
-        """Return ``function(prepared rows)`` as a Dask array; see ``LocalTable.map_prepared``.
+        """Return ``function(prepared rows, marks)`` as a Dask array; see ``LocalTable``.
 
         It is computed later, so that there is no warning of unfamiliar values.
         """
@@ -128,9 +129,11 @@ class DaskTable:
         else:
             _check_n_features(self._estimator, self, reset=False)
 
+        transform = partial(inputs.transform_marked, whole=False)
+
         def on_part(part):
             part = checked_part(inputs, part, False)
-            return mapped_part(part, inputs, inputs.transform_part, function, n_columns)
+            return mapped_part(part, inputs, transform, function, n_columns)
 
         return self.map(on_part, n_columns, self._working)
 
