@@ -60,7 +60,7 @@ def test_importances_are_the_printed_formula_and_find_the_columns(regressor):
     assert importances.shape == (4,)
     assert importances.sum() == pytest.approx(1)
     assert importances[3] < 0.02
-    points = regressor._importance_rows
+    points = regressor._background
     others = np.roll(points, len(points) // 2, axis=0)
     changed = points.copy()
     changed[:, 0], changed[:, 3] = (

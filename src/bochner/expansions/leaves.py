@@ -96,6 +96,17 @@ class LeafTree:
             nodes[rows] = self.children[nodes[rows], is_right.astype(np.intp)]
         return self.children[nodes, 0]
 
+    def conditions(self, leaf: int) -> list[tuple[int, np.float32, bool]]:
+        """Return column, threshold and side (True: right) of each split on the path to a leaf."""
+        is_leaf = (self.columns < 0) & (self.children[:, 0] == leaf)
+        node, path = int(np.flatnonzero(is_leaf)[0]), []
+        while node:
+            parent = np.flatnonzero((self.columns >= 0) & np.any(self.children == node, axis=1))[0]
+            is_right = bool(self.children[parent, 1] == node)
+            path.append((int(self.columns[parent]), self.thresholds[parent], is_right))
+            node = int(parent)
+        return path
+
     def onnx(self, Z: Any) -> list:
         """Return, for each leaf, if a row of the tensor Z is inside, as tensors of its graph."""
         graph, leaves = Z.graph, []

@@ -10,8 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import score_in_memory
 from ..data.targets import Values
+from ..expansions.replacements import is_product, replacements
+from .bands import KernelSystem
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
+from .effects import LinearQuantity, LinkedQuantity
+from .replacing import BlendReplacements
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
@@ -162,8 +166,44 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
                 [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
             )
 
-    def _effects_scale(self):
-        return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional
+    def _quantity(self, output):
+        if output not in ("auto", "prediction", "scale"):
+            raise ValueError(
+                f'output must be "prediction" or "scale" for a regressor, got {output!r}.'
+            )
+        scale, spread = self.target_scale_, self.spread_
+        names = () if self._one_dimensional else tuple(range(len(scale.center)))
+        if scale.kind == "identity" or output == "scale":
+            return LinearQuantity(
+                scale.name, names, self.blend_, scale.unit, scale.center, self._systems
+            )
+
+        def replaced(Z, groups):
+            both, sizes = BlendReplacements(self.blend_, Z, groups), None
+            if spread.log_size is not None:
+                sizes = replacements(spread.log_size, Z, groups)
+
+            def means(chosen, values):
+                scores = both.scores(chosen, values)
+                shape = scores.shape
+                logs = np.zeros(shape) if sizes is None else sizes.scores(chosen, values)
+                flat = np.exp(logs).reshape(-1, shape[2])
+                return mean_values(scale, scores.reshape(flat.shape), spread, flat).reshape(shape)
+
+            return means
+
+        return LinkedQuantity("prediction", names, self._means, replaced, self.blend_)
+
+    def _kernel_systems(self, members, weights, leaves):
+        used = [one for one, weight in zip(members, weights) if weight > 0]
+        if leaves.tree is not None or any(one.learned is None for one in used):
+            return ()
+        if not all(is_product(one.solved.expansion) for one in used):
+            return ()
+        row_weights = leaves.data.row_weights
+        return tuple(
+            KernelSystem(one.learned.linear, one.solved.ridge, row_weights) for one in used
+        )
 
     def _slopes(self, Z, side):
         """Return ∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
