@@ -175,6 +175,11 @@ class LinkedQuantity:
         return singles, doubles
 
 
+def has_bands(quantity: LinearQuantity | LinkedQuantity) -> bool:
+    """Return True if there are confidence bands of the effects on a quantity."""
+    return isinstance(quantity, LinearQuantity) and len(quantity.systems) > 0
+
+
 def check_level(level: Any, quantity: LinearQuantity | LinkedQuantity) -> LinearQuantity:
     """Return the quantity, or raise if it has no bands of this level."""
     if not 0 < level < 1:
