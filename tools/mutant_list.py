@@ -824,6 +824,30 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "tabular/effects.py tabular/bands.py expansions/dependence.py",
+        "unit/test_tabular_effects.py unit/test_tabular_bands.py unit/test_dependence.py",
+        {
+            "effects-pair-constant": (
+                "both[p] - singles[g] - singles[h] + constant",
+                "both[p] - singles[g] - singles[h] + singles[g].mean(axis=0)",
+            ),
+            "effects-member-weights": (
+                "sum(weight * part[order] for weight, part in",
+                "sum(part[order] / len(parts) for _, part in",
+            ),
+            "dependence-outside": (
+                "self.inverse[:, outside] = LEAST_FACTOR",
+                "self.inverse[:, outside] *= 1.0",
+            ),
+            "bands-intercept": (" + (cross @ flat) ** 2 / flat.sum()", ""),
+            "bands-noise": (
+                "(gram @ dual + noise[:, None] * dual)",
+                "(gram @ dual)",
+            ),
+            "bands-linear-part": ("shift**2 @ linear)", "0 * shift @ linear)"),
+        },
+    ),
+    *_group(
         "tabular/effects.py tabular/fitting.py tabular/blending.py "
         "tabular/trees.py tabular/scales.py tabular/regressor.py",
         "unit/test_tabular_members.py unit/test_tabular_answers.py",
@@ -835,10 +859,6 @@ MUTANTS: list[Mutant] = [
             "tabular-blend-weights": (
                 "w * np.asarray(m.evaluate(Z), np.float64)",
                 "np.asarray(m.evaluate(Z), np.float64) / len(self.weights)",
-            ),
-            "tabular-effects-weight": (
-                "main, pairs = weight * unit * main, weight",
-                "main, pairs = unit * main, weight",
             ),
             "tabular-importance-rows": (
                 "np.roll(rows, len(rows) // 2, axis=0)",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from .kernels import KernelExpansion
 from .leaves import LeafExpansion
@@ -22,6 +23,8 @@ _BLOCK_BYTES = 2**25
 # Rows with two replaced groups are computed as a table of their distinct values if that is at most
 # so many times larger: matrix products are faster than products of single numbers.
 _TABLE = 8
+# Values of pairs that are computed at once.
+_ROWS_AT_ONCE = 256
 # Pairs of a value and a row that are evaluated at once.
 _PAIRS_AT_ONCE = 50_000
 
@@ -56,6 +59,11 @@ class GroupValues:
     def __getitem__(self, group: int) -> np.ndarray:
         """Return rows with the distinct values of a group."""
         return self.values[self.firsts[group]]
+
+    def blocks(self) -> list[tuple[slice, GroupValues]]:
+        """Return blocks of rows with their values."""
+        spans = gen_batches(len(self.values), _ROWS_AT_ONCE)
+        return [(span, GroupValues.of(self.values[span], self.groups)) for span in spans]
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,8 +149,12 @@ def _product_means(f, Z, own, pairs, box):
     near = outside.sum(axis=0) <= 1 + (len(pairs) > 0)
     Z, outside = Z[near], outside[:, near]
     singles, doubles = _linear_means(f, Z, outside, own, pairs, n_rows)
-    for part in _parts(f, len(groups), max(len(Z), len(own.values))):
-        _add_terms(singles, doubles, part, Z, outside, own, pairs, n_rows)
+    blocks = own.blocks() if len(pairs) else []
+    for part in _parts(f, len(groups), len(Z)):
+        sums = _TermSums(part, Z, outside, groups, n_rows)
+        sums.add_singles(singles, own)
+        if blocks:
+            sums.add_doubles(doubles, blocks, pairs)
     singles = np.stack([one[codes] for one, codes in zip(singles, own.codes)])
     if inside is not None:
         valid = box(own.values)[:, :, None]
@@ -154,7 +166,7 @@ def _product_means(f, Z, own, pairs, box):
 
 def _parts(f, n_groups, n_rows) -> Iterator[Any]:
     """Yield the function with some of its terms at a time."""
-    size = max(1, _BLOCK_BYTES // (8 * n_groups * max(n_rows, n_groups)))
+    size = max(1, _BLOCK_BYTES // (8 * n_groups * max(n_rows, n_groups, _ROWS_AT_ONCE)))
     for start in range(0, len(f), size):
         some = slice(start, start + size)
         if isinstance(f, KernelExpansion):
@@ -186,32 +198,46 @@ def _linear_means(f, Z, outside, own, pairs, n_rows):
     return singles, doubles
 
 
-def _add_terms(singles, doubles, part, Z, outside, own, pairs, n_rows):
-    """Add the kernels or waves of ``part``, in place."""
-    # Factors of rows have the axes (terms, groups, rows), which batched products need.
-    terms = ProductReplacements(part, Z[:0], own.groups)
-    n_groups, coefficients = len(own.groups), terms.coefficients / n_rows
-    factors = np.stack([terms.factor(g, Z).T for g in range(n_groups)], axis=1)
-    factors[:, outside] = LEAST_FACTOR
-    product = np.prod(factors, axis=1)
-    inverse = np.reciprocal(factors, out=factors)
-    rest = product[:, None] * inverse
-    values = [terms.factor(g, own[g]) for g in range(n_groups)]
-    for g, of_values in enumerate(values):
-        singles[g] += (of_values @ (rest[:, g].sum(axis=1)[:, None] * coefficients)).real
-    if not len(pairs):
-        return
-    some = sorted({g for pair in pairs for g in pair})
-    place = {g: k for k, g in enumerate(some)}
-    if len(some) < n_groups:
-        rest, inverse = rest[:, some], inverse[:, some]
-    # For each term, sums over the rows of Π_j factor_j / (factor_g factor_h), for all g and h.
-    joint = np.moveaxis(rest @ inverse.transpose(0, 2, 1), 0, 2).copy()
-    for p, (g, h) in enumerate(pairs):
-        weights = joint[place[g], place[h], :, None] * coefficients
-        a, b, of_g, of_h = values[g], values[h], own.codes[g], own.codes[h]
-        if len(a) * len(b) <= _TABLE * len(own.values):
-            for k, column in enumerate(weights.T):
-                doubles[p, :, k] += ((a * column) @ b.T).real[of_g, of_h]
-        else:
-            doubles[p] += ((a[of_g] * b[of_h]) @ weights).real
+class _TermSums:
+    """Sums over rows of the products of some kernels or waves, without one or two factors."""
+
+    def __init__(self, part, Z, outside, groups, n_rows):
+        # Factors of rows have the axes (terms, groups, rows), which batched products need.
+        self.terms = ProductReplacements(part, Z[:0], groups)
+        self.coefficients = self.terms.coefficients / n_rows
+        factors = [self.terms.factor(g, Z).T for g in range(len(groups))]
+        self.inverse = np.stack(factors, axis=1)
+        self.inverse[:, outside] = LEAST_FACTOR
+        product = np.prod(self.inverse, axis=1)
+        np.reciprocal(self.inverse, out=self.inverse)
+        self.rest = product[:, None] * self.inverse
+
+    def add_singles(self, singles, own):
+        """Add the means with one replaced group, for distinct values."""
+        rest = self.rest.sum(axis=2)
+        for g, means in enumerate(singles):
+            means += (self.terms.factor(g, own[g]) @ (rest[:, [g]] * self.coefficients)).real
+
+    def joint(self, some):
+        """Return sums of Π_j factor_j / (factor_g factor_h), (n_some, n_some, n_terms)."""
+        is_whole = len(some) == self.rest.shape[1]
+        rest = self.rest if is_whole else self.rest[:, some]
+        inverse = self.inverse if is_whole else self.inverse[:, some]
+        return np.moveaxis(rest @ inverse.transpose(0, 2, 1), 0, 2).copy()
+
+    def add_doubles(self, doubles, blocks, pairs):
+        """Add the means with two replaced groups, for the rows of each block."""
+        some = sorted({g for pair in pairs for g in pair})
+        place, joint = {g: k for k, g in enumerate(some)}, self.joint(some)
+        for rows, own in blocks:
+            values = {g: self.terms.factor(g, own[g]) for g in some}
+            of_rows = {g: values[g][own.codes[g]] for g in some}
+            for p, (g, h) in enumerate(pairs):
+                weights = joint[place[g], place[h]][:, None] * self.coefficients
+                a, b = values[g], values[h]
+                if len(a) * len(b) <= _TABLE * len(own.values):
+                    for k, column in enumerate(weights.T):
+                        table = ((a * column) @ b.T).real
+                        doubles[p, rows, k] += table[own.codes[g], own.codes[h]]
+                else:
+                    doubles[p, rows] += ((of_rows[g] * of_rows[h]) @ weights).real
