@@ -898,9 +898,9 @@ MUTANTS: list[Mutant] = [
             "leaves-fewest-rows": ("(_FEWEST_ROWS - 0.5) / len(sample)", "0.0"),
             "leaves-mass": ("[:, 0] / prior._mass()", "[:, 0]"),
             "leaves-distance": ("np.sqrt(np.maximum(falls, 0.0)) / _SHORT", "np.maximum(falls, 0.0)"),
-            "leaves-constants": (
-                'parts["rest"] += constants[leaves] - constant',
-                'parts["rest"] += 0.0',
+            "leaves-conditions": (
+                "is_right = bool(self.children[parent, 1] == node)",
+                "is_right = bool(self.children[parent, 0] == node)",
             ),
             "leaves-order": ("            values[rows] = own\n", "            values[rows] = own[::-1]\n"),
             "leaves-graph-order": (
