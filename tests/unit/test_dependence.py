@@ -74,6 +74,7 @@ def test_means_are_those_of_evaluated_rows(name, blocks, monkeypatch):
     if blocks:
         monkeypatch.setattr(dependence, "_BLOCK_BYTES", 8 * 4 * 9 * 7)
         monkeypatch.setattr(dependence, "_ROWS_AT_ONCE", 3)
+        monkeypatch.setattr(dependence, "_VALUES_AT_ONCE", 3)
         monkeypatch.setattr(dependence, "_PAIRS_AT_ONCE", 20)
         monkeypatch.setattr(dependence, "_TABLE", 0)
     f, rng = functions()[name], np.random.default_rng(1)

@@ -23,8 +23,8 @@ _BLOCK_BYTES = 2**25
 # Rows with two replaced groups are computed as a table of their distinct values if that is at most
 # so many times larger: matrix products are faster than products of single numbers.
 _TABLE = 8
-# Values of pairs that are computed at once.
-_ROWS_AT_ONCE = 256
+# Values of one group, and rows with values of two, that are computed at once.
+_VALUES_AT_ONCE, _ROWS_AT_ONCE = 2048, 256
 # Pairs of a value and a row that are evaluated at once.
 _PAIRS_AT_ONCE = 50_000
 
@@ -216,7 +216,9 @@ class _TermSums:
         """Add the means with one replaced group, for distinct values."""
         rest = self.rest.sum(axis=2)
         for g, means in enumerate(singles):
-            means += (self.terms.factor(g, own[g]) @ (rest[:, [g]] * self.coefficients)).real
+            values, weights = own[g], rest[:, [g]] * self.coefficients
+            for some in gen_batches(len(values), _VALUES_AT_ONCE):
+                means[some] += (self.terms.factor(g, values[some]) @ weights).real
 
     def joint(self, some):
         """Return sums of Π_j factor_j / (factor_g factor_h), (n_some, n_some, n_terms)."""

@@ -419,7 +419,8 @@ class SpectralModel(Estimator):
         table, inputs = self._table_in_memory(X), self.inputs_
         quantity, chosen = self._quantity(output), check_pairs(pairs, max_order, inputs)
         linear = None if level is None else check_level(level, quantity)
-        own = GroupValues.of(table.transform(inputs), column_groups(inputs)[1])
+        Z = table.transform(inputs).astype(np.float64, copy=False)
+        own = GroupValues.of(Z, column_groups(inputs)[1])
         effects = table_effects(quantity, inputs, self._background, own, chosen)
         if linear is not None and level is not None:
             bands = effect_bands(
