@@ -793,8 +793,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_imputation.py unit/test_novelty.py",
         {
             "imputation-other-columns": (
-                "neighbors.distances(Z, marks != 0)",
-                "neighbors.distances(Z, marks < 0)",
+                "left_out = marks != 0",
+                "left_out = marks < 0",
             ),
             "imputation-one-donor": (
                 "return np.where(marks[:, neighbors.sources] != 0, neighbors.Z[numbers], Z)",
@@ -851,6 +851,30 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "tabular/effects.py tabular/bands.py expansions/dependence.py",
+        "unit/test_tabular_effects.py unit/test_tabular_bands.py unit/test_dependence.py",
+        {
+            "effects-pair-constant": (
+                "both[p] - singles[g] - singles[h] + constant",
+                "both[p] - singles[g] - singles[h] + singles[g].mean(axis=0)",
+            ),
+            "effects-member-weights": (
+                "sum(weight * part[order] for weight, part in",
+                "sum(part[order] / len(parts) for _, part in",
+            ),
+            "dependence-outside": (
+                "self.inverse[:, outside] = LEAST_FACTOR",
+                "self.inverse[:, outside] *= 1.0",
+            ),
+            "bands-intercept": (" + (cross @ flat) ** 2 / flat.sum()", ""),
+            "bands-noise": (
+                "(gram @ dual + noise[:, None] * dual)",
+                "(gram @ dual)",
+            ),
+            "bands-linear-part": ("shift**2 @ linear)", "0 * shift @ linear)"),
+        },
+    ),
+    *_group(
         "tabular/effects.py tabular/fitting.py tabular/blending.py "
         "tabular/trees.py tabular/scales.py tabular/regressor.py",
         "unit/test_tabular_members.py unit/test_tabular_answers.py",
@@ -862,10 +886,6 @@ MUTANTS: list[Mutant] = [
             "tabular-blend-weights": (
                 "w * np.asarray(m.evaluate(Z), np.float64)",
                 "np.asarray(m.evaluate(Z), np.float64) / len(self.weights)",
-            ),
-            "tabular-effects-weight": (
-                "main, pairs = weight * unit * main, weight",
-                "main, pairs = unit * main, weight",
             ),
             "tabular-importance-rows": (
                 "np.roll(rows, len(rows) // 2, axis=0)",
@@ -905,9 +925,9 @@ MUTANTS: list[Mutant] = [
             "leaves-fewest-rows": ("(_FEWEST_ROWS - 0.5) / len(sample)", "0.0"),
             "leaves-mass": ("[:, 0] / prior._mass()", "[:, 0]"),
             "leaves-distance": ("np.sqrt(np.maximum(falls, 0.0)) / _SHORT", "np.maximum(falls, 0.0)"),
-            "leaves-constants": (
-                'parts["rest"] += constants[leaves] - constant',
-                'parts["rest"] += 0.0',
+            "leaves-conditions": (
+                "is_right = bool(self.children[parent, 1] == node)",
+                "is_right = bool(self.children[parent, 0] == node)",
             ),
             "leaves-order": ("            values[rows] = own\n", "            values[rows] = own[::-1]\n"),
             "leaves-graph-order": (

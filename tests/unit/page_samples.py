@@ -166,17 +166,23 @@ def facts(task):
         "effects": {
             "outputs": outputs,
             "curves": [
-                {"column": EVIL, "kind": "numbers", "x": [0.0, 1.0, 2.0], "y": [[0.1, -0.1, 0.3]]},
-                {"column": EVIL, "kind": "levels", "x": [EVIL, EVIL_ATTRIBUTE], "y": [[0.1, -0.2]]},
+                {
+                    "column": EVIL,
+                    "kind": "numbers",
+                    "x": [0.0, 1.0, 2.0],
+                    "y": [[0.1, -0.1, 0.3]],
+                    "band": [0.1, 0.2, 0.1],
+                },
+                {
+                    "column": EVIL,
+                    "kind": "levels",
+                    "x": [EVIL, EVIL_ATTRIBUTE],
+                    "y": [[0.1, -0.2]],
+                    "band": None,
+                },
             ],
-            "pair": {
-                "columns": [EVIL, EVIL_ATTRIBUTE],
-                "x": [EVIL, "b"],
-                "y": [0.0, 1.0, 2.0],
-                "z": [[0.1, 0.0, -0.1], [0.3, 0.2, 0.1]],
-                "output": EVIL,
-            },
-            "why_none": None,
+            "level": 0.9,
+            "rest_share": 0.25,
         },
         **details,
     }

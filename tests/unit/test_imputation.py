@@ -337,3 +337,18 @@ def test_coverage_of_incomplete_rows_over_training_tables():
     shares = np.array([coverages(200, 1000, seed)[1, 0] for seed in range(12)])
     error = shares.std(ddof=1) / np.sqrt(len(shares))
     assert abs(shares.mean() - 0.9) < 0.015 + 4 * error
+
+
+def test_monotone_predictions_stay_monotone_if_other_cells_are_missing():
+    """Donors must not depend on the column along which predictions rise."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(150, 3))
+    y = X[:, 0] + np.sin(3 * X[:, 1]) + 0.3 * rng.normal(size=150)
+    model = SpectralRegressor(evidence=QUICK, monotonic_cst=[1, 0, 0], random_state=0).fit(X, y)
+    rows = np.column_stack([np.linspace(-1.2, 1.2, 60), np.full(60, np.nan), np.full(60, 0.3)])
+    with pytest.warns(UserWarning, match="averaged"):
+        means, bounds = model.predict(rows), model.predict_interval(rows)
+    assert np.diff(means).min() >= 0
+    assert np.diff(bounds, axis=0).min() >= 0
+    assert np.ptp(means) > 0.5
+    assert np.all(bounds[:, 0] < means) and np.all(means < bounds[:, 1])

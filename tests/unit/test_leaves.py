@@ -207,25 +207,14 @@ def test_leaves_without_rows_one_row_and_no_rows():
     np.testing.assert_allclose(f.evaluate(last[:1]), expected[:1], atol=1e-5)
     assert f.evaluate(Z[:0]).shape == (0, 2)
     assert f.jacobian(Z[:0]).shape == (0, 2, D)
-    assert f.effects(Z[:0]).main.shape == (0, D, 2)
-    np.testing.assert_allclose(f.effects(last).total(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("centered", [False, True])
-@pytest.mark.parametrize("prior", [Anova(), Laplace(0.3)], ids=repr)
-def test_effects_add_up_to_the_value_and_are_those_of_the_leaf(prior, centered):
-    f, Z = function(prior), rows_in_leaves().astype(np.float64)
-    for max_order in (1, 2):
-        effects = f.effects(Z, max_order, centered)
-        np.testing.assert_allclose(effects.total(), f.evaluate(Z), atol=1e-10)
-        own = [one.effects(Z, max_order, centered) for one in f.expansions]
-        leaves = f.tree.leaves(Z)
-        for name in ("main", "pairs"):
-            expected = np.stack([getattr(own[leaf], name)[i] for i, leaf in enumerate(leaves)])
-            np.testing.assert_allclose(getattr(effects, name), expected, atol=1e-10)
-        sizes = [len(one) for one in f.expansions]
-        mean = np.average([one.constant for one in own], axis=0, weights=sizes)
-        np.testing.assert_allclose(effects.constant, mean)
+def test_rows_are_in_a_leaf_if_all_its_conditions_hold():
+    f, Z = function(Anova()), rows_in_leaves()
+    leaves = f.tree.leaves(Z)
+    for leaf in range(f.tree.n_leaves):
+        inside = [(Z[:, j] > cut) == is_right for j, cut, is_right in f.tree.conditions(leaf)]
+        np.testing.assert_array_equal(np.all(inside, axis=0), leaves == leaf)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -254,5 +243,3 @@ def test_one_leaf_is_the_sum_of_kernels_and_pickles():
     (only,) = f.expansions
     for one in (f, pickle.loads(pickle.dumps(f))):
         np.testing.assert_array_equal(one.evaluate(Z), only.evaluate(Z))
-        np.testing.assert_allclose(one.effects(Z).rest, only.effects(Z).rest, atol=1e-12)
-        np.testing.assert_array_equal(one.effects(Z).constant, only.effects(Z).constant)

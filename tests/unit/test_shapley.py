@@ -86,12 +86,12 @@ def explained(model, X):
     if isinstance(model, SpectralClassifier):
         scores = model.scores(X)
         return scores[:, 1:] if scores.shape[1] == 2 else scores
-    unit, center, _ = model._effects_scale()
+    unit, center, _ = model._scores_scale()
     return center + unit * model.blend_.evaluate(model.inputs_.transform(X))
 
 
 def with_outputs(values, model):
-    return values[..., None] if model._effects_scale()[2] else values
+    return values[..., None] if model._scores_scale()[2] else values
 
 
 @pytest.mark.parametrize("name", long_except(NAMES, "values", "leaves", "three classes"))
@@ -101,11 +101,11 @@ def test_values_are_sums_over_all_subsets_of_columns(name):
     result = model.shapley(X, background=n_background)
     Z, blend = model.inputs_.transform(X), model.blend_
     used, groups = column_groups(model.inputs_)
-    unit = model._effects_scale()[0]
+    unit = model._scores_scale()[0]
     expected = np.zeros((len(X), X.shape[1], blend.evaluate(Z).shape[1]))
     kinds = {type(member) for member in blend.members}
     assert (waves_of_tables.WaveMember in kinds) == ("leaves" in name)
-    parts = _leaves(blend, Z, model._importance_rows, n_background)
+    parts = _leaves(blend, Z, model._background, n_background)
     for inside, _, background in parts:
         for weight, member in zip(blend.weights, blend.members):
             if _sum_of_products(getattr(member, "expansions", (member,))[0]) is not None:
@@ -133,7 +133,7 @@ def test_values_base_and_rest_add_up_to_the_explained_output(name):
 
 def test_members_without_a_product_kernel_are_the_rest():
     model, X = fitted("values")
-    Z, rows = model.inputs_.transform(X[:4]), model._importance_rows
+    Z, rows = model.inputs_.transform(X[:4]), model._background
     whole = model.shapley(X[:4])
     member = model.blend_.members[0]
     other = KernelExpansion(
@@ -280,7 +280,7 @@ def test_a_linear_function_has_slopes_times_deviations():
 
 def test_the_background_is_at_most_as_many_rows_as_asked_for():
     model, X = fitted("values")
-    Z, rows = model.inputs_.transform(X), model._importance_rows
+    Z, rows = model.inputs_.transform(X), model._background
     assert len(rows) > 100
     for n_background in (1, 7, 1000):
         ((inside, _, background),) = _leaves(model.blend_, Z, rows, n_background)
@@ -294,7 +294,7 @@ def test_the_background_is_at_most_as_many_rows_as_asked_for():
 
 def test_the_background_of_a_row_is_in_its_leaf():
     model, X = fitted("leaves")
-    Z, rows = model.inputs_.transform(X), model._importance_rows
+    Z, rows = model.inputs_.transform(X), model._background
     tree = next(m for m in model.blend_.members if isinstance(m, LeafExpansion)).tree
     assert tree.n_leaves > 2
     for of_leaf in (rows, rows[:1]):

@@ -67,15 +67,15 @@ def test_importances_are_those_of_the_front_door_with_their_spread(fitted):
 
 
 @pytest.mark.parametrize("kind", ["values", "two", "three"])
-def test_curves_and_the_map_are_effects_whatever_other_columns_are(kind, fitted):
+def test_curves_are_effects_whatever_other_columns_are(kind, fitted):
     _, X, models = fitted
     model, truth = models[kind]
     found = as_json(column_effects(model, X, truth))
     assert {"a", "word"} <= {curve["column"] for curve in found["curves"]}
     other = X.iloc[[17]]  # all other columns are those of this row
 
-    def effect(frame, which, place):
-        effects = getattr(model.effects(frame, max_order=2), which)[0, place]
+    def effect(frame, place):
+        effects = model.effects(frame, max_order=1).main[0, place]
         return np.atleast_1d(
             -effects if kind == "two" else effects
         )  # the class to be found is the first one
@@ -90,28 +90,24 @@ def test_curves_and_the_map_are_effects_whatever_other_columns_are(kind, fitted)
                 if isinstance(value, str)
                 else value
             )
-            expected = effect(changed, "main", names.index(curve["column"]))
+            expected = effect(changed, names.index(curve["column"]))
             np.testing.assert_allclose(
                 [line[k] for line in curve["y"]],
                 expected,
                 atol=2e-4 * np.abs(curve["y"]).max() + 1e-9,
             )
-    pair = found["pair"]
-    assert set(pair["columns"]) == {"a", "b"}
-    changed = other.assign(**{pair["columns"][0]: pair["x"][2], pair["columns"][1]: pair["y"][5]})
-    place = model.effects(other, max_order=2).pair_names.index(tuple(pair["columns"]))
-    output = found["outputs"].index(pair["output"])
-    assert pair["z"][2][5] == pytest.approx(
-        effect(changed, "pairs", place)[output], rel=1e-3, abs=1e-5
-    )
+    for curve in found["curves"]:
+        assert (curve["band"] is None) == (kind != "values")
+    assert (found["level"] is None) == (kind != "values")
+    assert 0 < found["rest_share"] < 1
 
 
-def test_pairs_are_left_out_where_they_would_take_long(fitted, monkeypatch):
+def test_bands_are_left_out_if_they_would_take_long(fitted, monkeypatch):
     _, X, models = fitted
-    monkeypatch.setattr(findings_module, "_PAIR_WORK", 1000)
+    monkeypatch.setattr(findings_module, "_BAND_WORK", 1000)
     found = column_effects(models["values"][0], X, models["values"][1])
-    assert found.pair is None
-    assert found.curves
+    assert found.level is None
+    assert found.curves[0].band is None
 
 
 def test_roc_points_enclose_the_area_and_calibration_counts_every_row():

@@ -74,7 +74,7 @@ def test_methods_of_the_tabular_model_take_the_columns_of_the_table(models):
     assert np.array_equal(values.predict_interval(new, level=0.8), expected)
     effects = classes.effects(new, max_order=1)
     assert effects.names[:2] == ("price", "day")
-    np.testing.assert_allclose(effects.total(), classes["model"].scores(read)[:, 1], atol=1e-8)
+    np.testing.assert_allclose(effects.total(), classes["model"].decision_function(read), atol=1e-8)
     slopes = classes.input_gradient(new)
     assert slopes.shape == (20, 2, len(classes["columns"].get_feature_names_out()))
     assert not hasattr(classes, "predict_interval")
@@ -153,7 +153,7 @@ def test_directions_are_options_of_the_command(capsys, folder, monkeypatch):
     assert run(capsys, "report", "m.skops")[0] == 0
     page = (folder / "m.html").read_text()
     assert "the prediction rises with" in page
-    assert "Effects would describe the model before monotonic_cst is applied" in page
+    assert "There are no effects of models with monotone columns." in page
     for option, message in (
         (["price"], "--monotone must be COLUMN:1 or COLUMN:-1, e.g. price:-1; got 'price'."),
         (["price:up"], "--monotone must be COLUMN:1"),

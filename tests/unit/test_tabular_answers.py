@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.metrics import log_loss
 from tabular_samples import QUICK, table
 
-from bochner import Anova, Gaussian, SpectralClassifier, SpectralRegressor
+from bochner import Anova, SpectralClassifier, SpectralRegressor
 
 pd = pytest.importorskip("pandas")
 
@@ -32,7 +32,8 @@ def test_effects_add_up_to_the_prediction_and_are_named(regressor, classifier):
     assert effects.pair_names[0] == ("size", "kind")
     assert {effects.strongest(3)[k][0] for k in range(3)} == {"size", "kind", "flag"}
     of_classes = classifier.effects(X[:30], max_order=1)
-    np.testing.assert_allclose(of_classes.total(), classifier.scores(X[:30]), atol=1e-8)
+    logs = classifier.decision_function(X[:30])
+    np.testing.assert_allclose(of_classes.total(), logs, atol=1e-8)
     assert of_classes.pairs.shape == (30, 0, 3)
 
 
@@ -47,20 +48,12 @@ def test_main_effects_of_an_additive_target_are_found(seed):
     assert np.std(effects.rest) + np.std(effects.pairs) < 0.1 * np.std(y)
 
 
-def test_effects_of_two_classes_are_those_of_the_second():
-    X, y = make_classification(150, 4, random_state=0)
-    model = SpectralClassifier(evidence=QUICK, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.effects(X[:9]).total(), model.scores(X[:9])[:, 1], atol=1e-8)
-    with pytest.raises(TypeError, match="priors=Anova"):
-        SpectralClassifier(Gaussian(), evidence=QUICK).fit(X, y).effects(X)
-
-
 def test_importances_are_the_printed_formula_and_find_the_columns(regressor):
     importances = regressor.feature_importances_
     assert importances.shape == (4,)
     assert importances.sum() == pytest.approx(1)
     assert importances[3] < 0.02
-    points = regressor._importance_rows
+    points = regressor._background
     others = np.roll(points, len(points) // 2, axis=0)
     changed = points.copy()
     changed[:, 0], changed[:, 3] = (

@@ -225,7 +225,7 @@ def test_predictions_depend_on_the_rows_alone(cls):
 def test_effects_of_several_leaves_add_up(cls):
     """Kernels of leaves are summed in float32."""
     model, (X, _) = fitted(cls), data(cls)
-    whole = model.predict(X) if cls is SpectralRegressor else model.scores(X)
+    whole = model.predict(X) if cls is SpectralRegressor else model.decision_function(X)
     for max_order in (1, 2):
         np.testing.assert_allclose(model.effects(X, max_order).total(), whole, atol=1e-4)
 

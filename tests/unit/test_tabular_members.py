@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from tabular_samples import LEARNED, QUICK, prepared_values, problem, regression
 
-from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
+from bochner import Anova, Laplace, SpectralClassifier, SpectralRegressor
 from bochner.data.targets import Labels
 from bochner.learners.evidence import LearnedPrior
 from bochner.tabular.blending import Blend
@@ -40,17 +40,6 @@ def test_labels_that_no_column_explains_have_a_held_out_error_of_one(share):
     X, y = rng.normal(size=(200, 2)), rng.random(200) < share
     model = SpectralClassifier(Laplace(), QUICK, random_state=0).fit(X, y)
     assert model.members_[0].held_out_error == pytest.approx(1, abs=0.1)
-
-
-def test_main_effects_are_those_of_the_anova_member_times_its_weight():
-    X, y = regression(noise=1.0)
-    model = SpectralRegressor((Anova(), Gaussian()), QUICK, random_state=0).fit(X, y)
-    weight, member = model.blend_.weights[0], model.blend_.members[0]
-    assert isinstance(member.prior, Anova)
-    assert 0.01 < weight < 0.99
-    own = member.effects(model.inputs_.transform(X), 2, centered=True)
-    expected = weight * model.target_scale_.unit * own.main
-    np.testing.assert_allclose(model.effects(X).main, expected[..., 0], atol=1e-10)
 
 
 def test_trees_predict_held_out_rows_without_having_seen_them():

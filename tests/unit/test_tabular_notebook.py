@@ -108,7 +108,7 @@ def test_text_displays_and_pipelines_stay_as_they_are():
 
 def test_what_a_look_would_cost_decides_over_bars(monkeypatch):
     model = fitted()
-    rows = model._importance_rows
+    rows = model._background
     np.testing.assert_allclose(
         notebook.quick_importances(model.blend_, model.inputs_, rows), model.feature_importances_
     )

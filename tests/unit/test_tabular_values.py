@@ -60,7 +60,7 @@ def test_a_lognormal_target_is_fitted_by_its_logarithm_and_predicted_by_its_mean
     assert np.all(low > 0)
     assert 0.84 < np.mean((low <= y[400:]) & (y[400:] <= high)) < 0.96
     assert np.all(model.predict(X[400:], return_std=True)[1] > 0)
-    effects = model.effects(X[:5])
+    effects = model.effects(X[:5], output="scale")
     np.testing.assert_allclose(
         effects.total(),
         model.blend_.evaluate(model.inputs_.transform(X[:5]))[:, 0] * model.target_scale_.unit

@@ -150,16 +150,13 @@ class KernelExpansion:
             jacobian[span] = gradient + self.slopes.T
         return jacobian
 
-    def effects(self, X: Any, max_order: int = 2, centered: bool = False) -> Effects:
+    def effects(self, X: Any, max_order: int = 2) -> Effects:
         """Split f(X) into a constant, main effects, pairs (``max_order`` 2) and the rest.
 
         The kernel must be a product over columns: the prior must define ``column_factor``. The
         product of Anova expands over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j.
         Other factors have no constant part: they are split into their mean over at most 500 points
-        and the deviation from it. ``centered`` splits those of Anova in the same way. Every effect
-        then has mean zero over each of its columns, as in an analysis of variance, so that an
-        additive function has no interactions. Slopes belong to main effects, the intercept to the
-        constant.
+        and the deviation from it. Slopes belong to main effects, the intercept to the constant.
         """
         if max_order not in (1, 2):
             raise ValueError(
@@ -170,7 +167,7 @@ class KernelExpansion:
         pairs = np.array(
             list(combinations(range(d), 2)) if max_order == 2 else [], dtype=np.intp
         ).reshape(-1, 2)
-        constants, deviation = self._split_factors(centered)
+        constants, deviation = self._split_factors()
         # Dividing by all constant parts at once leaves products of (1 + deviation / constant).
         base = self.coefficients * np.exp(np.log(constants).sum(axis=0))[:, None]
         main = np.empty((len(rows), d, self.n_outputs))
@@ -192,7 +189,7 @@ class KernelExpansion:
         gram = self.prior.onnx(X, self.points)
         return gram @ self.coefficients + X @ self.slopes + self.intercept
 
-    def _split_factors(self, centered):
+    def _split_factors(self):
         """Return the constants of all factors, (n_features, n_points), and their deviations."""
         points = self.points.astype(np.float64)
         n_points, d = points.shape
@@ -201,7 +198,7 @@ class KernelExpansion:
             return self.prior.column_factor(j, x, points[:, j], d, whole)
 
         constants = [factor(j, points[:1, j], False)[0] for j in range(d)]
-        if all(constants) and not centered:
+        if all(constants):
             repeated = np.repeat(np.array(constants)[:, None], n_points, axis=1)
             return repeated, lambda j, x: factor(j, x, False)[1]
         some = np.unique(np.linspace(0, n_points - 1, min(_MEAN_POINTS, n_points)).astype(int))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..priors import SpectralPrior
-from .kernels import Effects, KernelExpansion
+from .kernels import KernelExpansion
 
 # Rows of a node from which its split is chosen.
 _SPLIT_ROWS = 20_000
@@ -96,6 +96,17 @@ class LeafTree:
             nodes[rows] = self.children[nodes[rows], is_right.astype(np.intp)]
         return self.children[nodes, 0]
 
+    def conditions(self, leaf: int) -> list[tuple[int, np.float32, bool]]:
+        """Return column, threshold and side (True: right) of each split on the path to a leaf."""
+        is_leaf = (self.columns < 0) & (self.children[:, 0] == leaf)
+        node, path = int(np.flatnonzero(is_leaf)[0]), []
+        while node:
+            parent = np.flatnonzero((self.columns >= 0) & np.any(self.children == node, axis=1))[0]
+            is_right = bool(self.children[parent, 1] == node)
+            path.append((int(self.columns[parent]), self.thresholds[parent], is_right))
+            node = int(parent)
+        return path
+
     def onnx(self, Z: Any) -> list:
         """Return, for each leaf, if a row of the tensor Z is inside, as tensors of its graph."""
         graph, leaves = Z.graph, []
@@ -181,26 +192,6 @@ class LeafExpansion:
     def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
         """Return ∂f/∂z, (n_samples, n_outputs, n_columns); see ``KernelExpansion.jacobian``."""
         return self._by_leaf(Z, lambda f, rows: f.jacobian(rows, side))
-
-    def effects(self, Z: np.ndarray, max_order: int = 2, centered: bool = False) -> Effects:
-        """Split f(Z) as ``KernelExpansion.effects``, each row by the function of its leaf.
-
-        The constant is the mean over leaves, and what that of a leaf differs belongs to the rest.
-        """
-        sizes = [len(f) for f in self.expansions]
-        parts: dict[str, Any] = {}
-        constants = np.zeros((len(sizes), self.expansions[0].n_outputs))
-        leaves = self.tree.leaves(Z)
-        for leaf, f in enumerate(self.expansions):
-            rows = np.flatnonzero(leaves == leaf)
-            own = f.effects(Z[rows], max_order, centered)
-            constants[leaf] = own.constant
-            for name in ("main", "pairs", "rest"):
-                part = getattr(own, name)
-                parts.setdefault(name, np.empty((len(Z), *part.shape[1:])))[rows] = part
-        constant = np.average(constants, axis=0, weights=sizes)
-        parts["rest"] += constants[leaves] - constant
-        return Effects(constant=constant, pair_columns=own.pair_columns, **parts)
 
     def onnx(self, Z: Any) -> Any:
         """Return f as a tensor of the ONNX graph of the tensor Z: each row in its leaf alone."""

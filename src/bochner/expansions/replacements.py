@@ -17,7 +17,7 @@ from .leaves import LeafExpansion
 from .waves import Expansion
 
 # Smaller factors of a kernel count as this number, which is zero for sums but can be divided by.
-_LEAST_FACTOR = 1e-130
+LEAST_FACTOR = 1e-130
 # Rows that a function without factors is evaluated at, at once.
 _ROWS_AT_ONCE = 50_000
 
@@ -52,9 +52,16 @@ def replacements(f: Any, Z: np.ndarray, groups: Sequence[np.ndarray]) -> Replace
     """Return the replacements of a function: kernels, leaves, waves, or anything that evaluates."""
     if isinstance(f, LeafExpansion):
         return _OfLeaves(f, Z, groups)
-    if isinstance(f, Expansion) or (isinstance(f, KernelExpansion) and f.prior.has_column_factors):
+    if is_product(f):
         return ProductReplacements(f, Z, groups)
     return _Evaluated(f, Z, groups)
+
+
+def is_product(f: Any) -> bool:
+    """Return True for sums of waves, and of kernels that are products over columns."""
+    if isinstance(f, KernelExpansion):
+        return f.prior.has_column_factors
+    return isinstance(f, Expansion)
 
 
 class ProductReplacements(Replacements):
@@ -103,7 +110,7 @@ class ProductReplacements(Replacements):
         gram = kernel.gram(
             np.ascontiguousarray(rows[:, mask]), np.ascontiguousarray(self._points[:, mask])
         )
-        return np.maximum(gram, _LEAST_FACTOR)
+        return np.maximum(gram, LEAST_FACTOR)
 
     def rest(self, chosen: Sequence[int]) -> np.ndarray:
         """Return the product of the factors of all other groups, (n_rows, n_terms)."""

@@ -6,23 +6,29 @@ import numpy as np
 
 from ..data.columns import is_frame
 from ..tabular import SpectralClassifier, SpectralRegressor
-from ._canvas import last_step, panels, prepared
+from ._canvas import BLUE, last_step, panels, prepared
+
+# Levels of a category that are drawn at most.
+_LEVELS = 20
 
 
-def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
+def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | None = None) -> Any:
     """Plot the main effects with the largest spread over the rows of X; return the figure.
 
-    Numbers are drawn as a curve over the values that occur, categories as bars.
+    Numbers are drawn as a curve over the values that occur, categories as bars. The title states
+    the share of the variance of the predictions that effects of single columns leave out.
 
     Parameters
     ----------
     model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline that ends with one
-        Of a classifier the score of the second class (of several: of the last one) is split;
-        columns are those that a pipeline has made.
+        Of a classifier the log-odds of the second class (of several: the log-probability of the
+        last one) are drawn; columns are those that a pipeline has made.
     X : array or frame
         Rows that the effects are drawn over, as the whole model takes them.
     n_strongest : int, default 6
         How many effects are drawn.
+    level : float, default None
+        Probability of confidence bands, e.g. 0.9, see ``SpectralRegressor.effects``.
 
     Examples
     --------
@@ -30,25 +36,32 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
     >>> from bochner import SpectralRegressor
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> model = SpectralRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> len(plot_effects(model, X, n_strongest=1).axes)
+    >>> len(plot_effects(model, X, n_strongest=1, level=0.9).axes)
     1
     """
     whole, model = model, last_step(model, "plot_effects", SpectralClassifier, SpectralRegressor)
     X = prepared(whole, X)
-    effects = model.effects(X, max_order=1)
+    effects = model.effects(X, max_order=1, level=level)
     main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main
+    half = np.zeros(main.shape)
+    if effects.bands is not None:
+        bands = effects.bands.main
+        half = bands[..., -1] if bands.ndim == 3 else bands
     order = np.argsort(-main.std(axis=0), kind="stable")[:n_strongest]
     names = [effects.names[j] for j in order]
     figure, axes = panels(names, size=(3.4, 2.6), most=3, sharey=True)
     for j, name in zip(order, names):
         values = _column(X, name, model)
-        if values.dtype.kind in "fiub":
-            _draw_curve(axes[name], values.astype(float), main[:, j])
-        else:
-            _draw_bars(axes[name], values, main[:, j])
+        draw = _draw_curve if values.dtype.kind in "fiub" else _draw_bars
+        draw(axes[name], values, main[:, j], half[:, j])
+        axes[name].set(title="", xlabel=name)
         axes[name].axhline(0, color="black", linewidth=0.6)
         axes[name].grid(alpha=0.3)
-    figure.supylabel("effect")
+    figure.supylabel(f"change of the {effects.output}")
+    title = f"Effects of single columns; the rest is {effects.rest_share:.0%} of the variance"
+    if level is not None:
+        title += f"; bands of {level:.0%}"
+    figure.suptitle(title, fontsize="medium")
     return figure
 
 
@@ -59,19 +72,24 @@ def _column(X, name, model):
     return np.asarray(X)[:, list(model.inputs_.names_).index(name)]
 
 
-def _draw_curve(axis, values, effect):
-    finite = np.isfinite(values)
-    values, effect = values[finite], effect[finite]
-    places, first = np.unique(values, return_index=True)
-    axis.plot(places, effect[first], color="tab:blue", linewidth=1.5)
+def _draw_curve(axis, values, effect, half):
+    values = values.astype(float)
+    finite = np.flatnonzero(np.isfinite(values))
+    places, first = np.unique(values[finite], return_index=True)
+    effect, half = effect[finite][first], half[finite][first]
+    axis.plot(places, effect, color=BLUE, linewidth=1.5)
+    if half.any():
+        axis.fill_between(places, effect - half, effect + half, color=BLUE, alpha=0.2, linewidth=0)
     # Values of the rows, as marks at the bottom.
     marks = {"color": "tab:gray", "alpha": 0.4, "markersize": 5}
-    heights = np.full(len(values), 0.03)
-    axis.plot(values, heights, "|", transform=axis.get_xaxis_transform(), **marks)
+    heights = np.full(len(finite), 0.03)
+    axis.plot(values[finite], heights, "|", transform=axis.get_xaxis_transform(), **marks)
 
 
-def _draw_bars(axis, values, effect):
+def _draw_bars(axis, values, effect, half):
     texts = np.array([str(value) for value in values])
-    levels = np.unique(texts)[:20]
-    axis.bar(levels, [effect[texts == level].mean() for level in levels], color="tab:blue")
+    levels, first = np.unique(texts, return_index=True)
+    levels, first = levels[:_LEVELS], first[:_LEVELS]
+    spread = half[first] if half.any() else None
+    axis.bar(levels, effect[first], color=BLUE, yerr=spread, capsize=3)
     axis.tick_params(axis="x", labelrotation=45)

@@ -47,7 +47,7 @@ def importances_by_column(model: Any) -> Any:
     columns, fitted = list(model[0].reasons_), model[-1]
     changes = np.zeros(len(columns))
     sources = source_places(fitted.inputs_, model[0], columns)
-    for j, squares in column_changes(fitted.blend_, sources, fitted._importance_rows):
+    for j, squares in column_changes(fitted.blend_, sources, fitted._background):
         changes[j] = np.sum(squares)
     shares = changes / (changes.sum() or 1.0)
     return needed("pandas").Series(shares, index=columns, name="importance")

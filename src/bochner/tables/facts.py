@@ -105,33 +105,30 @@ class MemberFacts:
 
 @dataclass(frozen=True)
 class Curve:
-    """Effect of a column at the places ``x`` on each output; ``kind``: numbers or levels."""
+    """Effect of a column at the places ``x`` on each output; ``kind``: numbers or levels.
+
+    ``band`` has the half-widths of the confidence band of the one output.
+    """
 
     kind: str
     x: list
     y: list[list[float]]
     column: str
-
-
-@dataclass(frozen=True)
-class PairMap:
-    """Effect of two columns together on a grid."""
-
-    columns: list[str]
-    x: list
-    y: list
-    z: list[list[float]]
-    output: str
+    band: list[float] | None
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Strongest effects of single columns and of a pair, or the reason why there are none."""
+    """Strongest effects of single columns.
+
+    ``level`` is the level of their bands. ``rest_share`` is the variance that effects of single
+    columns leave out, as a share of that of the outputs.
+    """
 
     outputs: list[str]
     curves: list[Curve]
-    pair: PairMap | None
-    why_none: str | None
+    level: float | None
+    rest_share: float
 
 
 @dataclass(frozen=True)
@@ -228,7 +225,7 @@ class Facts:
     provenance: Provenance = field(metadata=_flat)
     importance: dict[str, float]
     importance_error: dict[str, float]
-    effects: Effects
+    effects: Effects | None
     worst: WorstRows
     of_classes: ClassFacts | None = field(metadata=_flat)
     of_values: ValueFacts | None = field(metadata=_flat)

@@ -63,6 +63,7 @@ _OURS = {
     "tables.columns.reader": "ColumnReader",
     "tables.evaluate.thresholds": "ThresholdClassifier",
     "tables.fitting": "TableModel",
+    "tabular.bands": "KernelSystem",
     "tabular.blending": "Blend Mixture ProbabilityLink",
     "tabular.classifier": "SpectralClassifier",
     "expansions.leaves": "LeafExpansion LeafTree",

@@ -22,11 +22,21 @@ from ..data.checks import check_weights
 from ..data.inputs import TableInputs
 from ..data.tables import open_table
 from ..data.unfamiliar import collect_unfamiliar
+from ..expansions.dependence import GroupValues
 from ..learners.evidence import Evidence, LearnedPrior
 from . import fitting
+from .bands import KernelSystem, effect_bands
 from .blending import Blend
 from .directions import directions, refuse_monotone
-from .effects import TableEffects, column_importances, table_effects
+from .effects import (
+    LinearQuantity,
+    LinkedQuantity,
+    TableEffects,
+    check_level,
+    check_pairs,
+    column_importances,
+    table_effects,
+)
 from .imputation import count_marks, integrated, mean_over_donors
 from .members import Members
 from .monotone import Rearrangement
@@ -34,6 +44,7 @@ from .neighbors import Neighbors
 from .notebook import model_html, quick_importances
 from .novelty import novelty
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
+from .replacing import column_groups
 from .shapley import ShapleyValues, blend_shapley
 
 # Default evidence for few rows, for values of many rows, and for labels of many rows: over 1000
@@ -46,8 +57,8 @@ _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, s
 _FEW_COLUMNS = 20
 # One leaf of 10 000 rows was better than two on most tables, in the same time.
 _MOST_LEAF_ROWS = 10_000
-# Rows over which importances are averaged.
-_IMPORTANCE_ROWS = 256
+# Rows over which effects and importances are averaged.
+_BACKGROUND_ROWS = 256
 
 PARAMETERS = """
     priors : prior or sequence of priors, default None
@@ -284,11 +295,13 @@ class SpectralModel(Estimator):
         if self.trees:
             members += fitting.grow_trees(leaves, rng, tasks)
         self.path_ = leaves.sentence(most_rows) + note
-        step = max(1, len(leaves.data) // _IMPORTANCE_ROWS)
-        # A copy, so that the model does not keep all rows.
-        self._importance_rows = np.array(leaves.data.Z[::step][:_IMPORTANCE_ROWS])
+        n_rows = len(leaves.data)
+        # Evenly spread rows, which are copied, so that the model does not keep all rows.
+        some = np.linspace(0, n_rows - 1, min(n_rows, _BACKGROUND_ROWS)).round().astype(np.intp)
+        self._background = np.array(leaves.data.Z[some], dtype=np.float64)
         held_out = np.stack([one.solved.held_out for one in members])
         weights = self._blend(members, held_out, leaves.evaluation, rng)
+        self._systems = self._kernel_systems(members, weights, leaves)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
         prior = fitting.heaviest_prior(members, weights)
         # Drawn last, by a generator of its own: nothing else in the fit depends on it.
@@ -325,13 +338,21 @@ class SpectralModel(Estimator):
         """Blend the members by their scores of held-out rows, and return their weights."""
         raise NotImplementedError
 
-    def _effects_scale(self):
-        """Return unit and center of the outputs, and True if there is no axis of outputs."""
+    def _quantity(self, output) -> LinearQuantity | LinkedQuantity:
+        """Return the quantity that effects explain; its name is ``output``."""
         raise NotImplementedError
 
     def _explained(self):
         """Return the output that ``shapley`` explains, and names of several outputs."""
         raise NotImplementedError
+
+    def _scores_scale(self):
+        """Return unit and center of the scores, and True if there is no axis of outputs."""
+        raise NotImplementedError
+
+    def _kernel_systems(self, members, weights, leaves) -> tuple[KernelSystem, ...]:
+        """Return the systems of the members of the blend, none if these have no bands."""
+        return ()
 
     def _slopes(self, Z, side):
         """Return one-sided ∂ outputs / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
@@ -452,35 +473,70 @@ class SpectralModel(Estimator):
         up to 256 evenly spread training rows; the other row is half of them further on.
         """
         check_is_fitted(self)
-        return column_importances(self.blend_, self.inputs_, self._importance_rows)
+        return column_importances(self.blend_, self.inputs_, self._background)
 
     @limit_threads
-    def effects(self, X: Any, max_order: int = 2) -> TableEffects:
-        """Split scores or predictions exactly into effects of columns, of pairs, and the rest.
+    def effects(
+        self,
+        X: Any,
+        max_order: int = 2,
+        *,
+        level: float | None = None,
+        output: str = "auto",
+        pairs: Any = None,
+    ) -> TableEffects:
+        """Split predictions into effects of columns, of pairs of columns, and the rest.
 
-        The effects are those of the Anova member times its weight, or of the Laplace member if the
-        Anova member has no weight. The contributions of all other members are part of the rest. A
-        classifier splits ``scores``, a regressor its predictions; if ``target_scale_`` is
-        logarithmic, these are on its scale, log(y + shift) or asinh((y − shift) / width).
+        Effects are centered partial dependence of the whole model over up to 256 evenly spread
+        training rows, see ``TableEffects``. The parts add up to the prediction.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_columns)
             Rows in memory.
         max_order : {1, 2}, default=2
-            With 1, effects of pairs are part of the rest.
+            With 1, effects of pairs are part of the rest. Main effects do not depend on it.
+        level : float, default None
+            Probability of pointwise confidence bands, e.g. 0.9. Bands need a linear scale, one
+            leaf, and kernel members alone. Time grows with n² for each value or pair of values.
+        output : str, default "auto"
+            The explained quantity. For a regressor "prediction" (the default) or "scale", the scale
+            of ``target_scale_``, on which members are added. For a classifier "log-odds" (the
+            default, see ``decision_function``) or "probability".
+        pairs : list of (str, str), default None
+            The pairs of columns to compute; None is all of them.
 
         Returns
         -------
         TableEffects
             Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
-            where the score of the second class is split.
+            where log-odds and probability are those of ``classes_[1]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bochner import SpectralRegressor
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+        >>> model = SpectralRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 1])
+        >>> effects = model.effects(X)
+        >>> bool(np.allclose(effects.total(), model.predict(X)))
+        True
+        >>> effects.strongest(1)[0][0]
+        'x1'
         """
         refuse_monotone(self, "Effects")
-        Z = self._table_in_memory(X).transform(self.inputs_)
-        unit, center, has_one_output = self._effects_scale()
-        effects = table_effects(self.blend_, self.inputs_, Z, max_order, unit, center)
-        return effects.first_output() if has_one_output else effects
+        table, inputs = self._table_in_memory(X), self.inputs_
+        quantity, chosen = self._quantity(output), check_pairs(pairs, max_order, inputs)
+        linear = None if level is None else check_level(level, quantity)
+        Z = table.transform(inputs).astype(np.float64, copy=False)
+        own = GroupValues.of(Z, column_groups(inputs)[1])
+        effects = table_effects(quantity, inputs, self._background, own, chosen)
+        if linear is not None and level is not None:
+            bands = effect_bands(
+                linear.blend, linear.systems, self._background, own, chosen, linear.unit, level
+            )
+            effects = replace(effects, bands=bands)
+        return effects if effects.output_names else effects.first_output()
 
     @limit_threads
     def shapley(self, X: Any, *, background: int | None = None) -> ShapleyValues:
@@ -529,10 +585,10 @@ class SpectralModel(Estimator):
             self.blend_,
             self.inputs_,
             table.transform(self.inputs_),
-            self._importance_rows,
+            self._background,
             background,
         )
-        unit, center, has_one_output = self._effects_scale()
+        unit, center, has_one_output = self._scores_scale()
         values, base, rest = unit * values, center + unit * base, unit * rest
         if has_one_output:
             values, base, rest = values[..., 0], base[..., 0], rest[..., 0]
@@ -582,7 +638,7 @@ class SpectralModel(Estimator):
 
     @limit_threads
     def _learned_html(self):
-        importances = quick_importances(self.blend_, self.inputs_, self._importance_rows)
+        importances = quick_importances(self.blend_, self.inputs_, self._background)
         prepared = self.inputs_.get_feature_names_out()
         return model_html(self.members_, self.path_, importances, self.inputs_.names_, prepared)
 

@@ -15,8 +15,10 @@ from ..data.targets import Labels
 from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights, used_members
+from .effects import LinkedQuantity
 from .imputation import log_mean_over_donors, mean_over_donors
 from .monotone import monotone_mixture
+from .replacing import BlendReplacements
 
 
 class SpectralClassifier(Classifier, SpectralModel):
@@ -194,7 +196,33 @@ class SpectralClassifier(Classifier, SpectralModel):
     def _labels(self, probabilities):
         return self.classes_[np.argmax(probabilities, axis=1)]
 
-    def _effects_scale(self):
+    def _quantity(self, output):
+        if output not in ("auto", "log-odds", "probability"):
+            raise ValueError(
+                f'output must be "log-odds" or "probability" for a classifier, got {output!r}.'
+            )
+        is_binary, of_logs = len(self.classes_) == 2, output != "probability"
+        name = "probability" if not of_logs else "log-odds" if is_binary else "log-probability"
+
+        def of_classes(values):
+            """Return one column for two classes: log-odds or the probability of the second."""
+            if not is_binary:
+                return values
+            return values[..., 1:] - values[..., :1] if of_logs else values[..., 1:]
+
+        def evaluate(Z):
+            blend = self.blend_
+            return of_classes(blend.log_probabilities(Z) if of_logs else blend.probabilities(Z))
+
+        def replaced(Z, groups):
+            both = BlendReplacements(self.blend_, Z, groups)
+            values = both.log_probabilities if of_logs else both.probabilities
+            return lambda chosen, rows: of_classes(values(chosen, rows))
+
+        names = () if is_binary else tuple(self.classes_.tolist())
+        return LinkedQuantity(name, names, evaluate, replaced, self.blend_)
+
+    def _scores_scale(self):
         return 1.0, 0.0, len(self.classes_) == 2
 
     def _explained(self):

@@ -12,10 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import score_in_memory
 from ..data.targets import Values
+from ..expansions.replacements import is_product, replacements
+from .bands import KernelSystem
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
+from .effects import LinearQuantity, LinkedQuantity
 from .imputation import by_donor, deviation_over_donors
 from .monotone import blend_at, member_at
+from .replacing import BlendReplacements
 from .scales import Spread, choose_scale, mean_values, values_around
 
 
@@ -215,8 +219,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         """Return ``_ends`` from rows completed by each donor, with their spread.
 
         The half-width is √(reach² + (z s)²) on the scale of the fit: s is the deviation of the
-        predictions over donors, and z the normal quantile of ``level``. Bounds that must rise or fall
-        with a column are quantiles over donors of such bounds, which rise or fall, too.
+        predictions over donors, and z the normal quantile of ``level``. Monotone bounds are
+        quantiles of the bounds of all donors, which are monotone, too.
         """
         if self._rearrangement is not None:
             ends = by_donor(lambda Z: self._ends(Z, level).reshape(len(Z), 2), rows)
@@ -230,8 +234,47 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         ends = self._bounds(center.mean(axis=0), np.hypot(reach, spread))
         return ends.reshape(len(ends), -1)
 
-    def _effects_scale(self):
+    def _scores_scale(self):
         return self.target_scale_.unit, self.target_scale_.center, self._one_dimensional
+
+    def _quantity(self, output):
+        if output not in ("auto", "prediction", "scale"):
+            raise ValueError(
+                f'output must be "prediction" or "scale" for a regressor, got {output!r}.'
+            )
+        scale, spread = self.target_scale_, self.spread_
+        names = () if self._one_dimensional else tuple(range(len(scale.center)))
+        if scale.kind == "identity" or output == "scale":
+            return LinearQuantity(
+                scale.name, names, self.blend_, scale.unit, scale.center, self._systems
+            )
+
+        def replaced(Z, groups):
+            both, sizes = BlendReplacements(self.blend_, Z, groups), None
+            if spread.log_size is not None:
+                sizes = replacements(spread.log_size, Z, groups)
+
+            def means(chosen, values):
+                scores = both.scores(chosen, values)
+                shape = scores.shape
+                logs = np.zeros(shape) if sizes is None else sizes.scores(chosen, values)
+                flat = np.exp(logs).reshape(-1, shape[2])
+                return mean_values(scale, scores.reshape(flat.shape), spread, flat).reshape(shape)
+
+            return means
+
+        return LinkedQuantity("prediction", names, self._means, replaced, self.blend_)
+
+    def _kernel_systems(self, members, weights, leaves):
+        used = [one for one, weight in zip(members, weights) if weight > 0]
+        if leaves.tree is not None or any(one.learned is None for one in used):
+            return ()
+        if not all(is_product(one.solved.expansion) for one in used):
+            return ()
+        row_weights = leaves.data.row_weights
+        return tuple(
+            KernelSystem(one.learned.linear, one.solved.ridge, row_weights) for one in used
+        )
 
     def _explained(self):
         scale, n_outputs = self.target_scale_, len(self.target_scale_.center)

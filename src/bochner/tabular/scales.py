@@ -72,6 +72,15 @@ class TargetScale:
         z = scale.forward(Y)
         return replace(scale, lowest=z.min(axis=0), highest=z.max(axis=0))
 
+    @property
+    def name(self) -> str:
+        """Name of g(y), e.g. "log(y + 1)"; that of y is "prediction"."""
+        if self.kind == "identity":
+            return "prediction"
+        if self.kind == "asinh":
+            return f"asinh((y − {self.shift:.4g}) / {self.width:.4g})"
+        return f"log(y + {self.shift:.4g})" if self.shift else "log(y)"
+
     def forward(self, Y: np.ndarray) -> np.ndarray:
         """Return z of y."""
         g = Y

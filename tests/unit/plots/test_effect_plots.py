@@ -30,16 +30,16 @@ def fitted():
 def test_the_strongest_effects_are_drawn_in_order(fitted):
     model, table = fitted
     axes = plot_effects(model, table, n_strongest=3).axes
-    titles = [axis.get_title() for axis in axes if axis.get_visible()]
-    assert titles[0] == "much"
-    assert set(titles) == {"much", "kind", "little"}
+    labels = [axis.get_xlabel() for axis in axes if axis.get_visible()]
+    assert labels[0] == "much"
+    assert set(labels) == {"much", "kind", "little"}
     curve = axes[0].lines[0]
     order = np.argsort(table["much"])
     np.testing.assert_array_equal(curve.get_xdata(), table["much"].to_numpy()[order])
     np.testing.assert_allclose(
         curve.get_ydata(), model.effects(table, 1).main[order, 1], atol=1e-12
     )
-    bars = axes[titles.index("kind")].patches
+    bars = axes[labels.index("kind")].patches
     assert len(bars) == 2
     assert bars[1].get_height() > bars[0].get_height()
 
@@ -52,3 +52,16 @@ def test_columns_of_an_array_are_found_by_number(fitted):
     )
     axes = plot_effects(model.fit(X, np.sin(X[:, 1])), X, n_strongest=1).axes
     np.testing.assert_array_equal(axes[0].lines[0].get_xdata(), np.sort(X[:, 1]))
+
+
+def test_bands_are_drawn_around_the_effects_and_the_rest_is_stated(fitted):
+    model, table = fitted
+    figure = plot_effects(model, table, n_strongest=3, level=0.9)
+    curve, band = figure.axes[0].lines[0], figure.axes[0].collections[0]
+    effects = model.effects(table, 1, level=0.9)
+    order = np.argsort(table["much"])
+    lower = (effects.main - effects.bands.main)[order, 1]
+    np.testing.assert_allclose(band.get_paths()[0].vertices[:, 1].min(), lower.min())
+    np.testing.assert_allclose(curve.get_ydata(), effects.main[order, 1])
+    assert figure.get_supylabel() == "change of the prediction"
+    assert f"the rest is {effects.rest_share:.0%} of the variance" in figure.get_suptitle()

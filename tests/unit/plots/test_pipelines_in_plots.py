@@ -207,7 +207,7 @@ def test_effects_of_a_model_behind_a_scaler(moons):
     model = make_pipeline(StandardScaler().set_output(transform="pandas"), front_door)
     model.fit(X, np.sin(2 * X["narrow"]))
     axis = plot_effects(model, X, n_strongest=1).axes[0]
-    assert axis.get_title() == "narrow"
+    assert axis.get_xlabel() == "narrow"
     prepared = model[0].transform(X)
     effects = model[1].effects(prepared, max_order=1).main[:, 1]
     np.testing.assert_allclose(

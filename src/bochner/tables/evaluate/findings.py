@@ -6,20 +6,18 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from ...tabular import SpectralRegressor
-from ...tabular.effects import column_changes
+from ...tabular.effects import column_changes, has_bands
 from ..columns.column_kinds import is_category
 from ..columns.reader import ColumnReader
 from ..delegation import source_places
-from ..errors import needed
-from ..facts import Curve, Effects, IntervalFacts, PairMap, ValueFacts, WorstRows
+from ..facts import Curve, Effects, IntervalFacts, ValueFacts, WorstRows
 from .metrics import NUMBERS, TWO, Predicted, Truth, row_log_losses
 
 _POINTS, _CURVE_POINTS, _BINS, _INTERVALS = 400, 100, 10, 60
-_EFFECTS, _EFFECT_ROWS, _EFFECT_POINTS, _LEVELS, _OUTPUTS = 6, 300, 60, 12, 4
-_GRID = 13
-# Rows times kernel centers times pairs of prepared columns: above this, effects of pairs would take
-# more than a few seconds.
-_PAIR_WORK = 2e9
+_EFFECTS, _EFFECT_POINTS, _LEVELS, _OUTPUTS = 6, 60, 12, 4
+# Fewest and most rows at which effects are computed; rows times kernels times columns that take a
+# few seconds; and the same times the training rows for bands.
+_EFFECT_ROWS, _EFFECT_WORK, _BAND_WORK = (60, 300), 1e8, 2e10
 _IMPORTANCE_ROWS = 256
 _WORST, _WORST_COLUMNS, _CELL = 8, 5, 40
 _LEVEL = 0.9
@@ -113,31 +111,29 @@ def importances(model: Any, reader: ColumnReader, X: Any) -> dict[str, dict[str,
     }
 
 
-def column_effects(model: Any, X: Any, truth: Truth) -> Effects:
-    """Return the strongest effects of columns as curves, and of a pair of columns as a map.
+def column_effects(model: Any, X: Any, truth: Truth) -> Effects | None:
+    """Return the strongest effects of columns as curves, with bands if these take little time.
 
-    For classes these are effects on the scores.
+    Models with monotone columns have no effects.
     """
-    rows = X.iloc[thinned(np.arange(len(X)), _EFFECT_ROWS)]
-    n_points, n_columns = max(one.n_points for one in model.members_), len(model.inputs_.sources_)
-    order = 2 if len(rows) * n_points * n_columns**2 / 2 <= _PAIR_WORK else 1
-    try:
-        effects = model.effects(rows, max_order=order)
-    except TypeError as error:  # no member is a product over columns
-        return Effects([], [], None, str(error).split(". ")[0])
+    if model.monotonic_cst is not None:
+        return None
+    n_columns = len(model.inputs_.names_)
+    points = [one.n_points for one in model.members_ if one.weight > 0]
+    n_rows = int(_EFFECT_WORK / (sum(points) * n_columns))
+    rows = X.iloc[thinned(np.arange(len(X)), int(np.clip(n_rows, *_EFFECT_ROWS)))]
+    is_quick = len(rows) * n_columns * sum(points) * max(points) <= _BAND_WORK
+    level = _LEVEL if is_quick and has_bands(model._quantity("auto")) else None
+    effects = model.effects(rows, max_order=1, level=level)
     outputs, pick = _outputs(model, truth)
-    main = pick(effects.main)
+    main, band = pick(effects.main), None
     strengths = main.std(axis=0).mean(axis=1)
-    strongest = [j for j in np.argsort(-strengths, kind="stable")[:_EFFECTS] if strengths[j] > 0]
-    curves = [_curve(effects.names[j], rows[effects.names[j]], main[:, j]) for j in strongest]
-    pair = None
-    if order == 2 and len(effects.pair_names):
-        spread = pick(effects.pairs).std(axis=0)
-        best, output = map(int, np.unravel_index(np.argmax(spread), spread.shape))
-        if spread[best, output] > 0:
-            names = list(effects.pair_names[best])
-            pair = _pair_map(model, rows, names, best, pick, outputs, output)
-    return Effects(outputs, curves, pair, None)
+    curves = []
+    for j in np.argsort(-strengths, kind="stable")[:_EFFECTS]:
+        if strengths[j] > 0:
+            band = None if effects.bands is None else effects.bands.main[:, j]
+            curves.append(_curve(effects.names[j], rows[effects.names[j]], main[:, j], band))
+    return Effects(outputs, curves, level, effects.rest_share)
 
 
 def _outputs(model, truth):
@@ -146,53 +142,29 @@ def _outputs(model, truth):
         return ["prediction"], lambda effects: effects[..., None]
     if len(model.classes_) == 2:
         sign = 1 if model.classes_[1] == truth.positive else -1
-        return [f"score of {truth.positive}"], lambda effects: sign * effects[..., None]
+        return [f"log-odds of {truth.positive}"], lambda effects: sign * effects[..., None]
     counts = [int(np.sum(truth.y == label)) for label in model.classes_]
     places = np.sort(np.argsort(-np.array(counts), kind="stable")[:_OUTPUTS])
-    return [f"score of {model.classes_[k]}" for k in places], lambda effects: effects[..., places]
+    names = [f"log-probability of {model.classes_[k]}" for k in places]
+    return names, lambda effects: effects[..., places]
 
 
-def _curve(name, column, effect):
+def _curve(name, column, effect, band):
     """Return values that occur, and the effect at each, for each output."""
     if is_category(column):
-        levels = _grid(column)
-        means = [effect[(column == level).to_numpy()].mean(axis=0) for level in levels]
-        heights = np.reshape(means, (len(levels), effect.shape[1]))
-        return Curve("levels", [str(level)[:_CELL] for level in levels], _plain(heights.T), name)
-    numbers = np.asarray(column, dtype=np.float64)
-    finite = np.flatnonzero(np.isfinite(numbers))
-    places, first = np.unique(numbers[finite], return_index=True)
-    shown = thinned(np.arange(len(places)), _EFFECT_POINTS)
-    return Curve("numbers", _plain(places[shown]), _plain(effect[finite][first[shown]].T), name)
-
-
-def _pair_map(model, rows, names, place, pick, outputs, output):
-    """Return the effect of two columns on a grid; it does not depend on the other columns."""
-    grids = [_grid(rows[name]) for name in names]
-    if min(len(grid) for grid in grids) < 2:
-        return None
-    a, b = np.meshgrid(*(np.arange(len(grid)) for grid in grids), indexing="ij")
-    frame = rows.iloc[np.zeros(a.size, dtype=int)].reset_index(drop=True)
-    for name, grid, codes in zip(names, grids, (a.ravel(), b.ravel())):
-        values = [grid[code] for code in codes]
-        if is_category(rows[name]):
-            values = needed("pandas").Categorical(values, dtype=rows[name].dtype)
-        frame[name] = values
-    effects = pick(model.effects(frame, max_order=2).pairs)[:, place, output].reshape(a.shape)
-    x, y = ([str(v)[:_CELL] if isinstance(v, str) else float(v) for v in grid] for grid in grids)
-    return PairMap(names, x, y, _plain(effects), outputs[output])
-
-
-def _grid(column):
-    """Return the most frequent levels, or the distinct numbers, or quantiles of many numbers."""
-    if is_category(column):
-        return [level for level in column.value_counts().index[:_LEVELS] if (column == level).any()]
-    numbers = np.asarray(column, dtype=np.float64)
-    numbers = numbers[np.isfinite(numbers)]
-    distinct = np.unique(numbers)
-    if len(distinct) > _GRID:
-        distinct = np.unique(np.quantile(numbers, np.linspace(0.02, 0.98, _GRID)))
-    return distinct.tolist()
+        levels = [one for one in column.value_counts().index[:_LEVELS] if (column == one).any()]
+        first = [int(np.flatnonzero((column == level).to_numpy())[0]) for level in levels]
+        kind, x = "levels", [str(level)[:_CELL] for level in levels]
+    else:
+        numbers = np.asarray(column, dtype=np.float64)
+        finite = np.flatnonzero(np.isfinite(numbers))
+        places, where = np.unique(numbers[finite], return_index=True)
+        shown = thinned(np.arange(len(places)), _EFFECT_POINTS)
+        first = finite[where[shown]]
+        kind, x = "numbers", _plain(places[shown])
+    return Curve(
+        kind, x, _plain(effect[first].T), name, None if band is None else _plain(band[first])
+    )
 
 
 def worst_rows(

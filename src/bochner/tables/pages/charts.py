@@ -47,6 +47,11 @@ class Axes:
         path = " ".join(f"{self.across(x)},{self.up(y)}" for x, y in points)
         self.parts.append(tag("polyline", points=path, **_style(k), fill="none"))
 
+    def area(self, points: Points) -> None:
+        """Add a filled polygon."""
+        path = " ".join(f"{self.across(x)},{self.up(y)}" for x, y in points)
+        self.parts.append(tag("polygon", points=path, fill="var(--mark)", fill_opacity=0.2))
+
     def line(
         self,
         start: Sequence[float],
@@ -113,11 +118,20 @@ def curves(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     guide: Points = (),
+    band: Sequence[float] | None = None,
 ) -> Markup:
-    """Draw lines in different styles, and a dashed line through the points of ``guide``."""
+    """Draw lines in different styles, and a dashed line through the points of ``guide``.
+
+    ``band`` are half-widths of a band around the first line.
+    """
+    ends = []
+    if band is not None:
+        ends = [[(x, y + side * half) for (x, y), half in zip(lines[0], band)] for side in (-1, 1)]
     xs = [x for line in (*lines, guide) for x, _ in line]
-    ys = [y for line in (*lines, guide) for _, y in line]
+    ys = [y for line in (*lines, guide, *ends) for _, y in line]
     axes = Axes(x_range or (min(xs), max(xs)), y_range or (min(ys), max(ys)))
+    if ends:
+        axes.area([*ends[0], *reversed(ends[1])])
     for start, end in pairwise(guide):
         axes.line(start, end)
     for k, line in enumerate(lines):
@@ -187,19 +201,27 @@ def bars(entries: Sequence[tuple[str, float, float, str]], *, alt: str) -> Marku
     return svg(longest_bar + 120, row * len(entries), parts, alt)
 
 
-def levels(names: Sequence[str], heights: Sequence[float], *, title: str, alt: str) -> Markup:
-    """Draw bars to the left and right of zero, each below its name."""
-    row, width = 34, 340
+def levels(
+    names: Sequence[str],
+    heights: Sequence[float],
+    *,
+    title: str,
+    alt: str,
+    errors: Sequence[float] | None = None,
+) -> Markup:
+    """Draw bars to the left and right of zero, each below its name, with ± ``errors`` as text."""
+    spreads = [""] * len(names) if errors is None else [f" ± {error:.2g}" for error in errors]
+    row, width, longest = 34, 340, 80 if errors is None else 50
     far = max([abs(height) for height in heights] + [_TINY])
     parts = [label_text(0, 14, title, 44)]
-    for k, (name, height) in enumerate(zip(names, heights)):
-        top, length = 26 + row * k, max(abs(height) / far * 80, 1.0)
+    for k, (name, height, spread) in enumerate(zip(names, heights, spreads)):
+        top, length = 26 + row * k, max(abs(height) / far * longest, 1.0)
         parts.append(label_text(0, top + 10, name, 40))
         start = 170 - (length if height < 0 else 0)
         size = {"x": round(start, 1), "y": top + 15, "width": round(length, 1), "height": 10}
         parts.append(tag("rect", **size, fill="var(--mark)"))
         end, anchor = (start - 6, "end") if height < 0 else (start + length + 6, "start")
-        parts.append(svg_text(end, top + 24, f"{height:+.3g}", anchor=anchor))
+        parts.append(svg_text(end, top + 24, f"{height:+.3g}{spread}", anchor=anchor))
     parts.append(svg_line(170, 38, 170, 26 + row * len(names), stroke="currentColor"))
     return svg(width, 30 + row * len(names), parts, alt)
 

@@ -12,7 +12,6 @@ from ..facts import (
     ErrorCertificate,
     Facts,
     MemberFacts,
-    PairMap,
     ValueFacts,
     WorstRows,
     as_json,
@@ -277,52 +276,37 @@ def _importance(facts: Facts) -> Markup:
     return _figure(charts.bars(entries, alt=alt), caption)
 
 
-def _effects(found: Effects) -> Markup:
-    """Draw the strongest effects of single columns, and of a pair."""
+def _effects(found: Effects | None) -> Markup:
+    """Draw the strongest effects of single columns."""
+    if found is None:
+        return tag("p", "There are no effects of models with monotone columns.")
     if not found.curves:
-        return tag("p", f"{found.why_none}.") if found.why_none else Markup("")
-    what = found.outputs[0] if len(found.outputs) == 1 else "score"
+        return Markup("")
+    what = found.outputs[0] if len(found.outputs) == 1 else "log-probability"
     caption = (
-        f"Effect of single columns on the {what}, if the other columns do not change: exact for "
-        "the product kernels, which are a part of the blend"
+        f"Change of the {what} with single columns, which is centered partial dependence of the "
+        "whole model. Effects of several columns at once are "
+        f"{found.rest_share:.0%} of its variance"
     )
+    if found.level is not None:
+        caption += f". Bands contain the true effect with probability {found.level:.0%}"
     pictures = [_effect(curve, what, found.outputs) for curve in found.curves]
-    parts = [_charts(pictures, caption, charts.legend(found.outputs))]
-    return joined(parts if found.pair is None else [*parts, _pair(found.pair)])
+    return _charts(pictures, caption, charts.legend(found.outputs))
 
 
 def _effect(curve: Curve, what: str, outputs: list[str]) -> Markup:
     column, alt = curve.column, f"Effect of {curve.column} on the {what}"
     if curve.kind == "levels":
         if len(outputs) == 1:
-            return charts.levels(curve.x, curve.y[0], title=column, alt=alt)
+            return charts.levels(curve.x, curve.y[0], title=column, alt=alt, errors=curve.band)
         heights = [0.0, *(height for row in curve.y for height in row)]
         axes = charts.Axes((-0.5, len(curve.x) - 0.5), (min(heights), max(heights)))
         for k, row in enumerate(curve.y):
             axes.curve(list(enumerate(row)), k)
-        return axes.drawn(column, ", ".join(curve.x), "effect", alt, x_ends=("", ""))
+        return axes.drawn(column, ", ".join(curve.x), f"change of the {what}", alt, x_ends=("", ""))
     lines = [list(zip(curve.x, heights)) for heights in curve.y]
     guide = [(min(curve.x), 0.0), (max(curve.x), 0.0)]
+    change = f"change of the {what}"
     return charts.curves(
-        lines, title=column, x_label=column, y_label="effect", alt=alt, guide=guide
+        lines, title=column, x_label=column, y_label=change, alt=alt, guide=guide, band=curve.band
     )
-
-
-def _pair(pair: PairMap) -> Markup:
-    first, second = pair.columns
-    across, up = (
-        [value if isinstance(value, str) else f"{value:.3g}" for value in axis]
-        for axis in (pair.x, pair.y)
-    )
-    # The largest value of the second column is at the top.
-    cells = [list(row) for row in zip(*pair.z)][::-1]
-    title = f"{first} and {second} together"
-    alt = f"Effect of {first} and {second} together on the {pair.output}"
-    labels = {"title": title, "x_label": first, "y_label": second, "alt": alt}
-    picture = charts.heat_map(cells, up[::-1], across, **labels, numbers=False)
-    far = max(abs(cell) for row in cells for cell in row)
-    caption = (
-        f"Strongest interaction: effect on the {pair.output} beyond the effects of both columns. "
-        f"Blue: above zero; red: below; up to ±{far:.3g}"
-    )
-    return _figure(picture, caption)
