@@ -796,6 +796,7 @@ MUTANTS: list[Mutant] = [
                 "left_out = marks != 0",
                 "left_out = marks < 0",
             ),
+            "imputation-monotone": ("left_out[:, list(ignored)] = True", "ignored = ()"),
             "imputation-one-donor": (
                 "return np.where(marks[:, neighbors.sources] != 0, neighbors.Z[numbers], Z)",
                 "return np.where(marks[:, neighbors.sources] != 0, neighbors.Z[numbers[:1]], Z)",
