@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,11 @@ from .errors import needed
 def of_columns(name: str) -> Any:
     """Return a method of a pipeline that calls the method ``name`` of its tabular model.
 
-    X and, if it is given, the keyword ``background`` are tables whose columns the first step reads.
-    The pipeline has the method if the model has it.
+    The first step reads the columns of X. The pipeline has the method if the model has it.
     """
 
     def method(self, X: Any, *arguments: Any, **keywords: Any) -> Any:
-        read: Callable = self[:-1].transform
-        if keywords.get("background") is not None:
-            keywords["background"] = read(keywords["background"])
-        return getattr(self[-1], name)(read(X), *arguments, **keywords)
+        return getattr(self[-1], name)(self[:-1].transform(X), *arguments, **keywords)
 
     method.__name__ = name
     method.__qualname__ = f"TableModel.{name}"
