@@ -351,4 +351,5 @@ def test_monotone_predictions_stay_monotone_if_other_cells_are_missing():
     assert np.diff(means).min() >= 0
     assert np.diff(bounds, axis=0).min() >= 0
     assert np.ptp(means) > 0.5
-    assert np.all(bounds[:, 0] < means) and np.all(means < bounds[:, 1])
+    assert np.all(bounds[:, 0] < means)
+    assert np.all(means < bounds[:, 1])
