@@ -47,14 +47,9 @@ from .preparation import PreparedData, TableData, prepare_all_rows, prepare_colu
 from .replacing import column_groups
 from .shapley import ShapleyValues, blend_shapley
 
-# Default evidence for few rows, for values of many rows, and for labels of many rows: over 1000
-# rows pay for labels only. Rates of many columns need all rows from the first step on.
+# Default evidence, and that for labels of many rows: over 1000 rows pay for labels only.
 _USUAL = Evidence(standardize=False)
-_FOR_MANY_VALUES = Evidence(
-    n_rows=500, n_iterations=15, n_refining_rows=1000, n_refinements=8, standardize=False
-)
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
-_FEW_COLUMNS = 20
 # One leaf of 10 000 rows was better than two on most tables, in the same time.
 _MOST_LEAF_ROWS = 10_000
 # Rows over which effects and importances are averaged.
@@ -65,10 +60,8 @@ PARAMETERS = """
         Families of priors, of those that ``Evidence`` can learn. None is (Anova(), Laplace(),
         Gaussian()).
     evidence : Evidence, default None
-        Learner of the priors. None is ``Evidence(standardize=False)``, with n_rows=500,
-        n_iterations=15, n_refining_rows=1000 and n_refinements=8 for values of more than 500 rows
-        and at most 20 prepared columns, and with n_rows=700, n_iterations=15 and
-        n_refining_rows=2000 for labels of more than 1000 rows.
+        Learner of the priors. None is ``Evidence(standardize=False)``, with n_rows=700,
+        n_iterations=15 and n_refining_rows=2000 for labels of more than 1000 rows.
     categorical_features : "from_dtype" or list of columns, default "from_dtype"
         "from_dtype": columns of text, categories and objects of a frame are categorical. A list of
         names, positions or booleans adds columns to these; for an array it lists all categorical
@@ -278,7 +271,7 @@ class SpectralModel(Estimator):
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
             priors = with_codes(priors, self.inputs_)
-            evidence = self._evidence(*sample.Z.shape)
+            evidence = self._evidence(len(sample))
             rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
             learn = partial(fitting.learn_prior, evidence, priors[0])
             first = fitting.timed(self._choose_scale, data, sample, rows[0], learn)
@@ -364,14 +357,11 @@ class SpectralModel(Estimator):
 
     # Steps that they share.
 
-    def _evidence(self, n_rows, n_columns):
-        """Return the parameter ``evidence``, or its default for these prepared rows."""
+    def _evidence(self, n_rows):
+        """Return the parameter ``evidence``, or its default for this number of rows."""
         if self.evidence is not None:
             return self.evidence
-        if is_classifier(self):
-            return _FOR_MANY_LABELS if n_rows > _USUAL.n_rows else _USUAL
-        is_quick = n_rows > _FOR_MANY_VALUES.n_rows and n_columns <= _FEW_COLUMNS
-        return _FOR_MANY_VALUES if is_quick else _USUAL
+        return _FOR_MANY_LABELS if is_classifier(self) and n_rows > _USUAL.n_rows else _USUAL
 
     # --- fitted models ----------------------------------------------------------------------------
 

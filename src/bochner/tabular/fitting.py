@@ -37,11 +37,10 @@ LEAVE_ONE_OUT_ROWS = 3500
 _TOGETHER_BYTES = 2**29
 # Leaves that are solved at once, rows from which each learns its own rates, and steps.
 _MOST_MATRICES, _LEAF_LEARNING_ROWS, _LEAF_STEPS = 8, 1000, 5
-# Steps of the evidence of a family that starts from the first one. From fewer learning rows each
-# family learns on its own: that takes a fraction of a second, and the members differ more.
-_WARM_STEPS, _FEWEST_WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, 600
-# Rows that such a family learns from at most.
-_MOST_WARM_ROWS = 1000
+# Steps of the evidence of a family that starts from the first one. With fewer rows each family
+# learns on its own: that takes a fraction of a second, and the members differ more. So it does with
+# more rows, of which each family has its own sample.
+_WARM_STEPS, _WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, (600, 1000)
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
 # Evidence that chooses between numbers and ranks, by a few iterations on some rows.
@@ -232,12 +231,10 @@ def learn_families(
         is_warm = (
             start.theta is not None
             and not priors[k].weighs_columns
-            and len(rows[k]) >= _FEWEST_WARM_ROWS
+            and _WARM_ROWS[0] <= len(data) <= _WARM_ROWS[1]
         )
-        if not is_warm:
-            return learn_prior(evidence, priors[k], data.take(rows[k]), k)
-        some = rows[k][:: -(-len(rows[k]) // _MOST_WARM_ROWS)]
-        return learn_prior(shortened(evidence, **_WARM_STEPS), priors[k], data.take(some), k, start)
+        own = shortened(evidence, **_WARM_STEPS) if is_warm else evidence
+        return learn_prior(own, priors[k], data.take(rows[k]), k, start if is_warm else None)
 
     names = family_names(priors)
     each = tasks.each("learning", names)
