@@ -185,14 +185,18 @@ class SpectralModel(Estimator):
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         data = self._read(X, y, sample_weight)
-        constraints = self.monotonic_cst, data.table, self.categorical_features, data.target
-        signs = directions(*constraints)
+        signs: dict[int, int] = {}
+        if self.monotonic_cst is not None:
+            constraints = self.monotonic_cst, data.table, self.categorical_features, data.target
+            signs = directions(*constraints)
         is_large = len(data) > self._most_leaf_rows()
         has_waves = self._has_waves(len(data), is_large)
         n_tasks = 1 + 2 * len(priors) + has_waves + self.trees + 1
         tasks = FitTasks(self, None if is_large else n_tasks, X, y)
         rows = self._fit(data, priors, rng, tasks)
-        self._rearrangement = Rearrangement.of(signs, self.inputs_, rows.Z, rows.row_counts)
+        self._rearrangement = None
+        if signs:
+            self._rearrangement = Rearrangement.of(signs, self.inputs_, rows.Z, rows.row_counts)
         tasks.finished("blending", dict)
         tasks.close(dict)
         return self

@@ -20,8 +20,6 @@ def directions(
     monotonic_cst: Any, table: Table, categorical_features: Any, target: Labels | Values
 ) -> dict[int, int]:
     """Validate ``monotonic_cst``, and return 1 or −1 for each column that has a direction."""
-    if monotonic_cst is None:
-        return {}
     X = table.without_rows()
     names = column_names(X)
     signs = _signs(monotonic_cst, names, is_frame(X))

@@ -47,7 +47,7 @@ class Neighbors:
         rng: np.random.Generator,
     ) -> Self:
         """Draw at most 2000 rows; one that stands for several observations may occur repeatedly."""
-        rows = np.arange(len(data))
+        rows = np.arange(len(data.Z))
         if data.observations is not None:
             rows = np.repeat(rows, np.maximum(np.rint(data.observations), 1).astype(np.intp))
         drawn = rng.permutation(rows)[:_MOST_ROWS]

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._loops.arrays import read_only
 from ..data import column_keys
 from ..data.inputs import TableInputs
 from ..data.repetitions import EqualRows, different, equal_rows, target_columns
@@ -101,7 +100,9 @@ class PreparedData:
 
     def __post_init__(self) -> None:
         # All members of a leaf then have the same array of points, which a model file stores once.
-        object.__setattr__(self, "Z", read_only(self.Z))
+        if self.Z.flags.writeable:
+            object.__setattr__(self, "Z", self.Z.view())
+            self.Z.flags.writeable = False
         if self.row_counts is None:
             object.__setattr__(self, "row_counts", self.row_weights)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import score_in_memory
 from ..data.targets import Values
-from ..expansions.replacements import is_product, replacements
+from ..expansions.replacements import replacements
 from .bands import KernelSystem
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
@@ -269,7 +269,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         used = [one for one, weight in zip(members, weights) if weight > 0]
         if leaves.tree is not None or any(one.learned is None for one in used):
             return ()
-        if not all(is_product(one.solved.expansion) for one in used):
+        if not all(one.learned.prior.has_column_factors for one in used):
             return ()
         row_weights = leaves.data.row_weights
         return tuple(

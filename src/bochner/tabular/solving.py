@@ -87,9 +87,9 @@ def _leave_out(data, learned, n_steps):
 
     The search in many rows starts from the best ridge of some of them.
     """
-    start, stride = 0, len(data) // _CHOOSING_ROWS
+    start, stride = 0, len(data.Z) // _CHOOSING_ROWS
     if stride > 1:
-        some = data.take(np.arange(0, len(data), stride))
+        some = data.take(np.arange(0, len(data.Z), stride))
         start = _leave_out(some, learned, n_steps)[0]
     Z, Y, weights = data.Z, data.outputs, data.row_weights
     single = len(Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
