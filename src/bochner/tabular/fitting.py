@@ -23,7 +23,7 @@ from ..data.targets import Labels, Values
 from ..data.training import TrainingData
 from ..expansions.leaves import LeafExpansion, LeafTree, column_scales
 from ..learners.evidence import Evidence, LearnedPrior, check_learnable
-from ..priors import Anova, Gaussian, Laplace, SpectralPrior
+from ..priors import Anova, Gaussian, Laplace, SpectralPrior, WithCategories
 from .members import Member
 from .preparation import Preparation, PreparedData, with_codes
 from .solving import Solved, solve_holding_out, solve_leaving_out
@@ -100,7 +100,8 @@ def check_priors(priors: Any) -> tuple[SpectralPrior, ...]:
 
 def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
     """Return the name of each family, numbered if it occurs more than once."""
-    names = [prior.family.__name__.lower() for prior in priors]
+    plain = [one.prior if isinstance(one, WithCategories) else one for one in priors]
+    names = [type(prior).__name__.lower() for prior in plain]
     return [
         name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
         for k, name in enumerate(names)
