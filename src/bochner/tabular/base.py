@@ -203,7 +203,7 @@ class SpectralModel(Estimator):
 
     def _check_parameters(self):
         check_count(self.max_leaf_rows, "max_leaf_rows", minimum=100)
-        if self.max_exact_rows != "deprecated":
+        if self._has_former_name():
             check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
             if self.max_leaf_rows != _MOST_LEAF_ROWS:
                 raise ValueError(
@@ -228,8 +228,11 @@ class SpectralModel(Estimator):
         return fitting.check_priors(self.priors)
 
     def _most_leaf_rows(self) -> int:
-        renamed = self.max_exact_rows == "deprecated"
-        return self.max_leaf_rows if renamed else self.max_exact_rows
+        return self.max_exact_rows if self._has_former_name() else self.max_leaf_rows
+
+    def _has_former_name(self) -> bool:
+        """Return True if ``max_exact_rows`` is given; by type, as it may be an array."""
+        return not (isinstance(self.max_exact_rows, str) and self.max_exact_rows == "deprecated")
 
     def _has_waves(self, n_rows, has_leaves):
         """Return True if waves are a member: for many rows, and for labels if some are held out."""
