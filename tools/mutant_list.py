@@ -964,7 +964,7 @@ MUTANTS: list[Mutant] = [
                 "float(np.mean([one.ridge for one in solved]))",
             ),
             "leaves-former-name": (
-                "return self.max_leaf_rows if renamed else self.max_exact_rows",
+                "return self.max_exact_rows if self._has_former_name() else self.max_leaf_rows",
                 "return self.max_leaf_rows",
             ),
             "leaves-stopped-families": (

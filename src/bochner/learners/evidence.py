@@ -209,7 +209,7 @@ class Evidence(BaseEstimator):
         prior: SpectralPrior,
         X: np.ndarray,
         target: Any,
-        rng: int | np.random.Generator,
+        rng: Seed,
         sample_weight: Any = None,
         start: LearnedPrior | None = None,
     ) -> LearnedPrior:
@@ -218,7 +218,7 @@ class Evidence(BaseEstimator):
         The tabular models call this method. Override it to change the way in which priors are
         learned.
         """
-        rng = np.random.default_rng(rng)
+        rng = as_generator(rng, "rng")
         rows, weights = _merged(X, target, sample_weight)
         points = X.astype(np.float64)[rows]
         codes = list(prior.categories)
