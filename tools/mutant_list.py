@@ -872,6 +872,7 @@ MUTANTS: list[Mutant] = [
                 "(gram @ dual + noise[:, None] * dual)",
                 "(gram @ dual)",
             ),
+            "bands-ties": ("squares / system.row_weights.sum()", "squares / len(dual)"),
             "bands-linear-part": ("shift**2 @ linear)", "0 * shift @ linear)"),
         },
     ),

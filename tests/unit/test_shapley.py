@@ -311,8 +311,8 @@ def test_the_background_of_a_row_is_in_its_leaf():
 def test_outputs_are_named():
     X = table(260)[0]
     for name, output, names in (
-        ("values", "predictions", ()),
-        ("two outputs", "predictions", ("0", "1")),
+        ("values", "prediction", ()),
+        ("two outputs", "prediction", ("0", "1")),
         ("three classes", "scores", ("0", "1", "2")),
         ("two classes, leaves", "score of True", ()),
     ):
@@ -322,7 +322,7 @@ def test_outputs_are_named():
         assert result.values.shape == (2, 6, *([len(names)] if names else []))
     tail, _ = fitted("long tail")
     assert tail.target_scale_.kind != "identity"
-    assert tail.shapley(X[:2]).output.startswith(("log(y + ", "asinh((y − "))
+    assert tail.shapley(X[:2]).output.startswith(("log(y", "asinh((y − "))
 
 
 def example(n_outputs=0):
@@ -334,14 +334,14 @@ def example(n_outputs=0):
         pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("wxyz"), "c": 0}, index=[5, 6, 7, 8]),
         ("a", "b", "c"),
         np.zeros((4, *axis)),
-        "predictions",
+        "prediction",
         tuple(map(str, range(n_outputs))),
     )
 
 
 def test_values_as_a_frame():
     one, two = example(), example(2)
-    assert repr(one) == "ShapleyValues(4 rows, 3 columns, predictions, rest 0%)"
+    assert repr(one) == "ShapleyValues(4 rows, 3 columns, prediction, rest 0%)"
     assert one.to_frame().index.tolist() == [5, 6, 7, 8]
     np.testing.assert_array_equal(one.to_frame()["b"], one.values[:, 1])
     np.testing.assert_array_equal(two.to_frame()["1", "b"], two.values[:, 1, 1])

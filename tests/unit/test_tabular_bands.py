@@ -167,6 +167,40 @@ def test_bands_cover_the_true_effects_of_a_small_table():
     assert pairs > 0.7
 
 
+def test_copies_and_the_scale_of_weights_do_not_change_bands():
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(80, 3)), rng.normal(size=(4, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=80)
+
+    def bands(*data):
+        model = SpectralRegressor(evidence=QUICK, random_state=0).fit(*data)
+        found = model.effects(rows, level=0.9).bands
+        return np.hstack([found.main, found.pairs])
+
+    plain = bands(X, y)
+    np.testing.assert_allclose(bands(np.tile(X, (2, 1)), np.tile(y, 2)), plain, rtol=1e-10)
+    np.testing.assert_allclose(bands(X, y, np.full(80, 1000.0)), plain, rtol=1e-10)
+
+
+def test_merged_ties_count_as_observations_in_the_variance():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(200, 2)).astype(float)
+    y = X[:, 0] + rng.integers(0, 3, size=200)
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X, y)
+    f, system = model.blend_.members[0], model._systems[0]
+    assert system.row_weights.sum() == 200
+    assert len(f.points) < 20
+    own = GroupValues.of(model.inputs_.transform(X[:3]), column_groups(model.inputs_)[1])
+    found = EffectPosterior(f, system, model._background, own).variance
+    # The definition, for all 200 rows: with the intercept b that the model has.
+    Z, z = model.inputs_.transform(X), model.target_scale_.forward(y[:, None])
+    K = f.prior.kernel(Z, Z) + Z * (system.linear / Z.shape[1]) @ Z.T
+    inverse = np.linalg.inv(K + system.ridge * np.eye(200))
+    flat = inverse.sum(axis=1)
+    whole = inverse - np.outer(flat, flat) / flat.sum()
+    np.testing.assert_allclose(found, np.diag(z.T @ whole @ z) / 200, rtol=1e-6)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("truth", "n_rows", "n_columns", "noise", "least", "most"),

@@ -90,8 +90,10 @@ class EffectPosterior:
         self.points, self.background, self.own = f.points.astype(np.float64), background, own
         gram = kernel_matrix(f.prior, self.linear, self.points)
         noise = system.ridge / system.row_weights
-        # yᵀ C y / n: coefficients are C y, and targets minus the intercept are (K + noise) C y.
-        self.variance = np.sum(dual * (gram @ dual + noise[:, None] * dual), axis=0) / len(dual)
+        # yᵀ C y / n: coefficients are C y, targets minus the intercept (K + noise) C y. A row of
+        # weight 2 counts as two observations.
+        squares = np.sum(dual * (gram @ dual + noise[:, None] * dual), axis=0)
+        self.variance = squares / system.row_weights.sum()
         self.system = CholeskySystem(gram, system.row_weights, system.ridge, True)
         # Factors with the points (no rows: one factor at a time), and those between the background
         # rows.

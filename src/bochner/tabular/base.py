@@ -572,12 +572,12 @@ class SpectralModel(Estimator):
         >>> X = np.random.default_rng(0).normal(size=(60, 2))
         >>> model = SpectralRegressor(random_state=0).fit(X, 3 * X[:, 0])
         >>> model.shapley(X[:5])
-        ShapleyValues(5 rows, 2 columns, predictions, rest 0%)
+        ShapleyValues(5 rows, 2 columns, prediction, rest 0%)
         """
         if background is not None:
             check_count(background, "background")
-        table = self._table_in_memory(X)
         refuse_monotone(self, "Shapley values")
+        table = self._table_in_memory(X)
         values, base, rest = blend_shapley(
             self.blend_,
             self.inputs_,

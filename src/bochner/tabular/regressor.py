@@ -277,13 +277,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         )
 
     def _explained(self):
-        scale, n_outputs = self.target_scale_, len(self.target_scale_.center)
-        output = {
-            "identity": "predictions",
-            "log": f"log(y + {scale.shift:.3g})",
-            "asinh": f"asinh((y − {scale.shift:.3g}) / {scale.width:.3g})",
-        }[scale.kind]
-        return output, () if self._one_dimensional else tuple(map(str, range(n_outputs)))
+        names = map(str, range(len(self.target_scale_.center)))
+        return self.target_scale_.name, () if self._one_dimensional else tuple(names)
 
     def _slopes(self, Z, side):
         """Return ∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""

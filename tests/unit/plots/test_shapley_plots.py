@@ -25,7 +25,7 @@ def example(n_outputs=0):
         data,
         tuple("abcde"),
         np.zeros((4, *axis)),
-        "predictions",
+        "prediction",
         tuple(f"y{k}" for k in range(n_outputs)),
     )
 
