@@ -64,7 +64,7 @@ def test_one_of_several_outputs_is_drawn():
     values = example(3)
     for output, name in ((-1, "y2"), (1, "y1")):
         figure = plot_shapley(values, row=0, output=output)
-        assert f"predictions of {name}" in figure.axes[0].get_xlabel()
+        assert f"prediction of {name}" in figure.axes[0].get_xlabel()
         _, starts, sizes = bars(figure)
         np.testing.assert_allclose((starts + sizes)[-1], values.total()[0, output])
     assert "b = a very long text of…" in bars(figure)[0]
