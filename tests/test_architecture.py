@@ -124,10 +124,10 @@ def library_faults(path):
 
 # Names that ask where rows live.  ``LocalRows(X)`` wraps an array and is no such question.
 LOCATION_QUESTIONS = {
-    *("is_remote", "is_local", "is_tensor", "is_mapped", "in_memory", "has_cheap_access"),
+    *("is_remote", "is_local", "is_mapped", "in_memory", "has_cheap_access"),
     *("gathered", "map_blocks", "to_delayed", "memmap", "DaskTable"),
 }
-KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
+KINDS_OF_ROWS = {"LocalRows", "DaskRows"}
 # Code above ``data`` that asks all the same, and the reason: "file:function", or "file" for all
 # its functions.
 MAY_ASK = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -49,7 +47,6 @@ def model_cases() -> dict[str, Case]:
         _priors(),
         _parts(),
         _elsewhere(),
-        _tensors(),
     )
     return {f"models/{name}": case for group in groups for name, case in group.items()}
 
@@ -378,27 +375,3 @@ def _elsewhere():
     }
     named = {f"{name} on Dask": partial(on_dask, *given) for name, given in models.items()}
     return named | {f"{name} of a file": partial(on_file, *given) for name, given in models.items()}
-
-
-def _tensors():
-    def dispatched(model, y):
-        import array_api_strict as strict
-
-        os.environ["SCIPY_ARRAY_API"] = "1"
-        try:
-            with config_context(array_api_dispatch=True):
-                model.fit(strict.asarray(X), y)
-                return _answers(model, strict.asarray(NEW))
-        finally:
-            del os.environ["SCIPY_ARRAY_API"]
-
-    features = partial(SpectralFeatures, n_components=5, random_state=0)
-    return {
-        "tensors in SpectralFeatures": partial(dispatched, features(learner=PacBayes()), LABELS),
-        "tensors in SpectralRidge": partial(dispatched, bochner.SpectralRidge(features()), VALUES),
-        "tensors in LandmarkFeatures": partial(
-            dispatched,
-            bochner.LandmarkFeatures(n_landmarks=3, n_components=4, random_state=0),
-            LABELS,
-        ),
-    }

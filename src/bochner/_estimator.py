@@ -172,7 +172,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     """
 
     _defaults: ClassVar[Any] = {}
-    _accepts_tensors: ClassVar[bool] = False  # arrays of the array API other than NumPy's
     _component = _component
     set_params = _set_params
 
@@ -224,15 +223,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
         """Validate the rows of a first fit (``reset``), or those given to a fitted model."""
-        if reset:
-            self._check_kind(X)
-        else:
+        if not reset:
             check_is_fitted(self)
-        size = self._row_block_size()
-        return check_rows(self, X, reset=reset, block_size=size, tensors=self._accepts_tensors)
-
-    def _check_kind(self, X: Any) -> None:
-        """Raise an error for training rows of a kind that a learner does not accept."""
+        return check_rows(self, X, reset=reset, block_size=self._row_block_size())
 
     def _row_block_size(self) -> int | str:
         """Return the number of rows that are processed at once, or "auto"."""

@@ -236,20 +236,6 @@ def test_rows_that_no_worker_can_hold_are_summed_in_float64(monkeypatch):
     assert not found._statistics.tiled
 
 
-def test_other_libraries_arrays_are_summed_in_tiles_too(monkeypatch):
-    strict = pytest.importorskip("array_api_strict")
-    pytest.importorskip("array_api_compat")
-    from sklearn import config_context
-
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    X, y = data()
-    whole, weights = sound().fit(X, y, np.linspace(0.5, 2, len(X))), np.linspace(0.5, 2, len(X))
-    with config_context(array_api_dispatch=True):
-        found = sound().fit(strict.asarray(X), y, weights)
-    assert found._statistics.tiled
-    assert_near(found, whole, X)
-
-
 def test_a_later_ridge_that_is_too_small_for_tiles_is_said():
     X, y = data(2)
     model = SpectralRidge(

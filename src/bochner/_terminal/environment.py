@@ -18,7 +18,7 @@ from .._loops.threads import thread_count
 # Variables that change results or speed; they hold numbers, not paths.
 _NUMBERS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
-    *("NUMBA_DISABLE_JIT", "NUMBA_CPU_NAME", "SCIPY_ARRAY_API"),
+    *("NUMBA_DISABLE_JIT", "NUMBA_CPU_NAME"),
 )
 # Variables that hold paths, which are not shown.
 _PLACES = ("BOCHNER_DATA", "BOCHNER_TABLES", "BOCHNER_CACHE", "NUMBA_CACHE_DIR")

@@ -1,6 +1,6 @@
 """Rows, targets and weights: the only package that depends on where rows are stored.
 
-Rows may be in memory, in memory maps, on Dask or on other devices.
+Rows may be in memory, in memory maps or on Dask.
 """
 
 from .._loops.arrays import assert_finite
@@ -18,14 +18,12 @@ from .rows import (
     is_remote,
     row_numbers,
 )
-from .tensor_rows import array_api_version_of
 
 __all__ = [
     "BatchPlan",
     "Block",
     "LocalRows",
     "Rows",
-    "array_api_version_of",
     "as_rows",
     "assert_finite",
     "blocks_of",

@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
@@ -16,7 +17,7 @@ from sklearn.utils.validation import (
 
 from .._loops.arrays import as_dense
 from .columns import is_missing
-from .rows import LocalRows, Rows, as_rows, is_remote, is_tensor
+from .rows import LocalRows, Rows, as_rows, is_remote
 
 # Squares and sums of larger weights could overflow.
 _MOST_WEIGHT = 1e100
@@ -24,19 +25,14 @@ _MOST_WEIGHT = 1e100
 MANY_LEVELS = 20
 
 
-def check_rows(
-    estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False
-) -> Rows:
+def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
     """Validate X for a public estimator and return its rows; float32 is kept.
 
-    X is a dense array, CSR matrix, memory map, zarr array, Dask array or frame. Arrays of the array
-    API other than NumPy's are accepted only with ``tensors``. scikit-learn checks everything but
-    finiteness, which is checked block by block so that a memory map is never read into memory as a
-    whole. ``Rows`` that one estimator passes to another are returned unchanged.
+    X is a dense array, CSR matrix, memory map, zarr array, Dask array or frame. scikit-learn checks
+    everything but finiteness, which is checked block by block so that a memory map is never read
+    into memory as a whole. ``Rows`` that one estimator passes to another are returned unchanged.
     """
-    if not tensors:
-        refuse_tensors(X, type(estimator).__name__)
-    if isinstance(X, Rows) or is_remote(X) or is_tensor(X):
+    if isinstance(X, Rows) or is_remote(X):
         frame = _remote_frame(X)
         if frame is not None:
             _check_feature_names(estimator, frame, reset=reset)
@@ -63,18 +59,6 @@ def _remote_frame(X):
     return remote_frame(X)
 
 
-def refuse_tensors(X: Any, owner: str) -> None:
-    """Raise TypeError if X is an array of the array API other than NumPy's, or rows made of one."""
-    source = X.source if isinstance(X, Rows) else X
-    if is_tensor(source):
-        kind = type(source)
-        raise TypeError(
-            f"{owner} needs X as a NumPy array, but X is of type "
-            f"{kind.__module__}.{kind.__qualname__}: write "
-            "X.cpu().numpy() for PyTorch, X.get() for CuPy."
-        )
-
-
 def check_numbers(
     estimator: Any,
     X: Any,
@@ -89,7 +73,6 @@ def check_numbers(
             f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an "
             "array of zarr. Give X.compute() or X[:]."
         )
-    refuse_tensors(X, type(estimator).__name__)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise TypeError(
             f"X holds dates or durations ({X.dtype}), which need a unit to become numbers. "
@@ -103,13 +86,14 @@ def check_numbers(
         raise ValueError(
             "X is a list of rows of different lengths; each row needs one number for each column."
         )
-    numbers = validate_data(
-        estimator,
-        X,
-        dtype=None if dtype is None else list(dtype),
-        ensure_all_finite=False,
-        **keywords,
-    )
+    with config_context(array_api_dispatch=False):  # arrays of torch become arrays of NumPy
+        numbers = validate_data(
+            estimator,
+            X,
+            dtype=None if dtype is None else list(dtype),
+            ensure_all_finite=False,
+            **keywords,
+        )
     if ensure_all_finite:
         names = vars(estimator).get("feature_names_in_")
         rows = LocalRows(numbers)
@@ -198,17 +182,13 @@ def _points(X, name):
 
 
 def gathered(values: Any) -> Any:
-    """Return values as NumPy arrays in memory; they may be on Dask or on another device."""
+    """Return values as NumPy arrays in memory; they may be on Dask."""
     if type(values).__module__.startswith("zarr"):  # one column, read without Dask
         return np.asarray(values)
     if is_remote(values):
         from .dask.clusters import computed
 
         return computed(values)[0]
-    if is_tensor(values):
-        from .tensor_rows import on_host
-
-        return on_host(values)
     return values
 
 

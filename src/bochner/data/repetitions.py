@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from .checks import gathered
 from .columns import is_frame
-from .rows import Block, LocalRows, Rows, as_rows, is_remote, is_tensor
+from .rows import Block, LocalRows, Rows, as_rows, is_remote
 from .targets import Labels, Target, Values
 
 # Equal rows are ties if at least this share of the repeated rows has inputs that also occur with
@@ -331,8 +331,6 @@ def input_keys(X: Any) -> np.ndarray:
         if remote_frame(X) is None:
             return row_keys(as_rows(X))
         return np.asarray(gathered(X.map_partitions(frame_keys, meta=("keys", np.float64))))
-    if is_tensor(X):
-        X = gathered(X)
     if is_frame(X):
         is_polars = type(X).__module__.split(".")[0] == "polars"
         return frame_keys(X.to_pandas() if is_polars else X)

@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import get_config
 
 from .._loops.arrays import as_dense, assert_finite, working_dtype
 from .._loops.threads import ordered_map
@@ -115,7 +114,7 @@ class Rows(ABC):
     def in_c_order(self, n_dense: int) -> "Rows":
         """Return rows in memory in C order; up to ``n_dense`` numbers as one dense array.
 
-        Rows on a cluster or another device are returned unchanged.
+        Rows on a cluster are returned unchanged.
         """
         return self
 
@@ -130,7 +129,7 @@ class Rows(ABC):
     def room_beside(self, n_bytes: int) -> int:
         """Return how many bytes may be kept in memory for these rows: ``n_bytes``, or their size.
 
-        Zero for rows on a cluster or another device.
+        Zero for rows on a cluster.
         """
         return 0
 
@@ -396,12 +395,6 @@ def as_rows(
         from .dask.rows import DaskRows
 
         return DaskRows(X, block_size, names, persist=persist)
-    if is_tensor(X):
-        from .tensor_rows import TensorRows
-
-        tensor_rows = TensorRows(X, block_size)
-        tensor_rows.assert_finite(names=names)
-        return tensor_rows
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:  # repeated entries are added up
@@ -423,16 +416,3 @@ def as_rows(
 def is_remote(X: Any) -> bool:
     """Return True for a Dask collection or an array of zarr, which is read through Dask."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr", "zarr")
-
-
-def is_tensor(X: Any) -> bool:
-    """Return True for an array of the array API, not of NumPy, if dispatch is enabled."""
-    if (
-        isinstance(X, (np.ndarray, np.generic, list, tuple, Rows))
-        or sp.issparse(X)
-        or not get_config()["array_api_dispatch"]
-    ):
-        return False
-    from .tensor_rows import array_api_compat
-
-    return array_api_compat().is_array_api_obj(X)

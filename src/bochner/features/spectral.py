@@ -54,12 +54,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     block_size: int | str = "auto"
     random_state: Any = None
 
-    _accepts_tensors = True
-
-    def _check_kind(self, X):
-        if self.learner is not None:
-            self.learner.check_kind(X)
-
     def _row_block_size(self):
         return self.block_size
 

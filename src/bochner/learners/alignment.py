@@ -26,7 +26,7 @@ from .._loops.blocks import (
     narrow_sums_block,
     potential_gradient_block,
 )
-from ..data import Block, Rows, array_api_version_of, as_rows
+from ..data import Block, Rows, as_rows
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
 
@@ -39,13 +39,6 @@ def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
     return as_rows(X).sum(Block(narrow_sums_block, measure.frequencies), signal)
 
 
-@array_api_version_of(narrow_sums_block)
-def _tensor_sums(xp, frequencies, X, signal):
-    from ..data.tensor_blocks import fourier_sums as on_tensors  # brings the compiler
-
-    return on_tensors(xp, frequencies, X, signal)
-
-
 def class_sums(
     measure: FourierMeasure,
     rows: Rows,
@@ -56,16 +49,6 @@ def class_sums(
     """Return the Fourier sums of each class, (n_classes, 2, n_atoms), in the time of one signal."""
     signals = [codes] if weights is None else [codes, weights]
     return rows.sum(Block(class_sums_block, measure.frequencies, n_classes), *signals)
-
-
-@array_api_version_of(class_sums_block)
-def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
-    one_hot = xp.astype(
-        codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype
-    )
-    return _tensor_sums(
-        xp, frequencies, X, one_hot if weights is None else one_hot * weights[:, None]
-    )
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +11,7 @@ from .._checks import Seed, as_generator, refuse_class
 from ..bounds import Bound, kl_divergence, second_order
 from ..bounds.alignment import of_any_losses
 from ..data import Rows, as_rows
-from ..data.checks import check_weights, refuse_tensors
+from ..data.checks import check_weights
 from ..data.targets import Labels, Target, as_target
 from ..measures.fourier import FourierMeasure, effective_atoms
 from .alignment import AlignmentSums, alignment_sums
@@ -65,9 +65,6 @@ class Learner(BaseEstimator, ABC):
     True
     """
 
-    # True if it only sums over rows, which then may be arrays of other libraries than NumPy.
-    accepts_tensors: ClassVar[bool] = False
-
     def learn(self, measure: Any, X: Any, y: Any, rng: Seed = None, weights: Any = None) -> Learned:
         """Return the learned measure and a report.
 
@@ -76,7 +73,6 @@ class Learner(BaseEstimator, ABC):
         raises an error. ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
-        self.check_kind(X)
         rows, target, counts = as_data(X, y, weights)
         return self._learn(measure, rows, target, as_generator(rng, "rng"), counts)
 
@@ -86,11 +82,6 @@ class Learner(BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """Raise an error for parameters that cannot be used."""
-
-    def check_kind(self, X: Any) -> None:
-        """Raise TypeError if X is of a kind that the learner does not accept."""
-        if not self.accepts_tensors:
-            refuse_tensors(X, type(self).__name__)
 
     @abstractmethod
     def _learn(
@@ -188,8 +179,6 @@ class AlignmentLearner(Learner):
     >>> bool(features.report_.losses[features.selected_[0]] == features.report_.losses.min())
     True
     """
-
-    accepts_tensors: ClassVar[bool] = True
 
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
         """Learn from ``alignment_sums`` in O(n_atoms), without the data."""

@@ -14,13 +14,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._checks import Seed
 from .._loops.arrays import as_dense
 from .._loops.blocks import tiles
-from ..data import Block, Rows, array_api_version_of
+from ..data import Block, Rows
 from ..data.training import TrainingData
 from ..measures.fourier import FourierMeasure
 from ..operators import OperatorMeasure
@@ -151,27 +150,6 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
         gram += np.matmul(scaled.T, scaled, out=product)
     weighted = weights[:, None] * Y
     return gram, cross, Y.T @ weighted, feature_sum, weighted.sum(axis=0), weights.sum()
-
-
-@array_api_version_of(_sums_block)
-def _tensor_sums(xp, features, shift, whole_gram, tiled, X, Y, weights=None):
-    given, Y = features(X), xp.astype(Y, xp.float64) - xp.astype(shift, xp.float64)
-    tile = xp.astype(given, xp.float64)
-    weights = (
-        xp.ones(X.shape[0], dtype=xp.float64, device=X.device)
-        if weights is None
-        else xp.astype(weights, xp.float64)
-    )
-    weighted = weights[:, None] * Y
-    scaled = weights[:, None] * tile
-    if whole_gram and tiled:
-        heavy = xp.astype(scaled, given.dtype)
-        products = (heavy[rows, :].T @ given[rows, :] for rows in tiles(X.shape[0], TILE_ROWS))
-        gram = sum(xp.astype(product, xp.float64) for product in products)
-    else:
-        gram = scaled.T @ tile if whole_gram else xp.sum(scaled * tile, axis=0)
-    sums = xp.sum(scaled, axis=0), xp.sum(weighted, axis=0), xp.sum(weights)
-    return gram, tile.T @ weighted, Y.T @ weighted, *sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,9 +318,7 @@ def feature_block(source: Any) -> Callable:
 
 
 def _transformed_block(transformer, X):
-    features = transformer.transform(X)
-    is_numpy = isinstance(X, np.ndarray) or sp.issparse(X)  # else of another library, on its device
-    return as_dense(features) if is_numpy else features
+    return as_dense(transformer.transform(X))
 
 
 def feature_count(source: Any, rows: Rows) -> int:

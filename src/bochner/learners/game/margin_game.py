@@ -146,7 +146,6 @@ class MarginGame(NestedDefaults, Learner):
         ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
-        self.check_kind(X)
         rng = as_generator(rng, "rng")
         rows, target, counts = as_data(X, y, weights)
         yield from self._game(measure, rows, target, counts, rng).rounds()

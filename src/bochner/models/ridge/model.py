@@ -92,7 +92,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     alphas_: np.ndarray
     loo_errors_: np.ndarray
     gcv_errors_: np.ndarray
-    _accepts_tensors = True
     _row_block_size = feature_block_size
     _statistics: RidgeStatistics  # over all rows so far
     _kernel: OperatorKernel
@@ -113,10 +112,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         check_ridge(self.solver, self.fit_intercept, self.alpha)
 
     # --- fitting ----------------------------------------------------------------------------------
-
-    def _check_kind(self, X):
-        if isinstance(self.features, FeatureMap):
-            self.features._check_kind(X)
 
     def _fit(self, data: TrainingData) -> None:
         self._forget("_statistics", "features_")
