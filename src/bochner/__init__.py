@@ -21,7 +21,7 @@ from .models.tuning import tune_on_validation
 from .tables import TableModel, fit_table, load, load_table, open_rows, save
 from .tabular import SpectralClassifier, SpectralRegressor
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "CertifiedClassifier",
