@@ -42,13 +42,18 @@ numpydoc_class_members_toctree = False
 
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
+html_favicon = "_static/favicon.svg"
 html_title = f"bochner {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "bochner"},
+    "logo": {
+        "alt_text": "bochner",
+        "image_light": "_static/logo-light.svg",
+        "image_dark": "_static/logo-dark.svg",
+    },
     "header_links_before_dropdown": 6,
     "show_nav_level": 1,
     "navigation_depth": 3,
