@@ -285,17 +285,22 @@ class FourierMeasure(AtomicMeasure):
 
         "iid" draws with replacement, "qmc" systematically, which has less variance.
         """
-        self._check_features(n_features)
         check_choice(sampling, "sampling", ("iid", "orthogonal", "qmc"))
         if sampling not in self._samplings:
             raise ValueError(
                 f"A FourierMeasure cannot be sampled with sampling={sampling!r}: its frequencies "
                 "are fixed. Write sampling='iid' or sampling='qmc'."
             )
-        rng = as_generator(rng, "rng")
+        frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
+        equal = np.full(len(frequencies), self.mass / len(frequencies))
+        return replace(self, frequencies=frequencies, weights=equal)
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        self._check_features(n_features)
         selection = "systematic" if sampling == "qmc" else "multinomial"
-        # In random order, since models use consecutive atoms as separate draws.
-        return self.resampled(n_atoms, rng, selection).take(rng.permutation(n_atoms))
+        chosen, _ = selected_atoms(self.weights, n_atoms, rng, selection)
+        # In random order, since models use consecutive frequencies as separate draws.
+        return self.frequencies[rng.permutation(chosen)]
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return this measure after a check of the columns of X: no parameter depends on rows."""
