@@ -301,6 +301,7 @@ def learned_measures():
         "all candidates": several.fit(X, LABELS).learned_,
         "JointDescent": descent.fit(X, LABELS).measure_,
         "MarginGame": game.measure,
+        "Evidence": Evidence(n_iterations=2).learn_prior(Gaussian(), X, VALUES, 0).sample(9, 2, 0),
         "bandwidth from rows": SpectralFeatures(n_components=9, random_state=0).fit(X).measure_,
     }
 

@@ -42,7 +42,8 @@ class AtomicMeasure:
 
     def take(self, indices: Any) -> Self:
         """Return the measure on the selected atoms, with their weights."""
-        return replace(self, **{name: getattr(self, name)[indices] for name in self._arrays()})  # type: ignore
+        arrays = {name: getattr(self, name)[indices] for name in self._arrays()}
+        return replace(self, **arrays)  # type: ignore[type-var]
 
     def reweighted(self, weights: Any) -> Self:
         """Return the same atoms with other weights; atoms are shared and not checked again."""

@@ -47,10 +47,8 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
         shown = [(model, {"label": "measure", **line})]
     else:
         features = _features(model, "plot_spectrum")
-        rng, label = (
-            as_generator(random_state),
-            "sampled" if features.learner is None else "learned",
-        )
+        rng = as_generator(random_state)
+        label = "sampled" if features.learner is None else "learned"
         drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
         area = {"label": "prior", "color": GRAY, "alpha": 0.45}
         shown = [(drawn, area), (features.measure_, {"label": label, **line})]

@@ -98,7 +98,8 @@ class SpectralPrior(BaseEstimator, ABC):
                 f"sampling={' or sampling='.join(map(repr, self._samplings))}."
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
-        return FourierMeasure(frequencies, np.full(n_atoms, self._mass() / n_atoms))
+        weights = np.full(n_atoms, self._mass() / n_atoms)
+        return FourierMeasure(frequencies, weights, learned=self._learned)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the closed-form Gram matrix k(x, z), (n_samples, n_other_samples)."""
