@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import finite_measure
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import WhiteKernel
@@ -121,6 +122,23 @@ def test_rows_in_float32_give_nearly_the_same(name):
         np.testing.assert_allclose(single, double, atol=2e-2 * np.abs(double).max())
     else:
         assert np.mean(single == double) > 0.97
+
+
+def test_sparse_rows_and_batches_give_the_same():
+    rows = np.where(X > 0, X, 0.0)
+    for name in ("learned features", "exact landmarks", "machine", "GBRFF2", "ridge on a measure"):
+        model, y = MODELS[name]
+        dense, sparse = (outputs(fitted(model, y, some), some) for some in (rows, csr_array(rows)))
+        if dense.dtype.kind == "f":
+            np.testing.assert_allclose(sparse, dense, atol=1e-8)
+        else:
+            np.testing.assert_array_equal(sparse, dense)
+    for kernel in (CurlFree(MU), CURL_FREE):
+        parts = OperatorRidge(kernel, alpha=0.1)
+        for part in (slice(0, 30), slice(30, 80)):
+            parts.partial_fit(X[part], FIELD[part])
+        whole = OperatorRidge(kernel, alpha=0.1).fit(X, FIELD)
+        np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=1e-8)
 
 
 def test_a_wrong_number_of_columns_is_refused_before_any_work():
