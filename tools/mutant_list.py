@@ -346,6 +346,22 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "measures/fourier.py measures/scikit_kernel.py features/spectral.py learners/base.py operators/measure.py",
+        "unit/test_measures_as_priors.py",
+        {
+            "measure-prior-gradient": ("(cosine * own - sine * along)", "(cosine * own + sine * along)"),
+            "measure-prior-hessian": ("left * waves[:, a] * waves[:, b]", "left * waves[:, a]"),
+            "measure-prior-order": ("self.frequencies[rng.permutation(chosen)]", "self.frequencies[chosen]"),
+            "measure-prior-whole": ("len(self.prior_) <= n_atoms", "len(self.prior_) < n_atoms"),
+            "measure-prior-mark": ("            if value.learned:", "            if False:"),
+            "measure-prior-mark-of-learners": ("self.measure.marked_learned())", "self.measure)"),
+            "measure-prior-mark-of-scale": ("            measure = measure.marked_learned()", "            pass"),
+            "measure-prior-mark-of-sums": ("learned=any(measure.learned for measure in (self, *others))", "learned=self.learned"),
+            "measure-prior-diagonal": ("np.full(len(X), self.source._mass())", "np.ones(len(X))"),
+            "measure-prior-onnx": ("self.features(points), coefficients)", "self.features(points) ** 2, coefficients)"),
+        },
+    ),
+    *_group(
         "measures/harmonic.py",
         "unit/test_harmonics.py",
         {

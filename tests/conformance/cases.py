@@ -57,6 +57,13 @@ def mixture(n_features):
     )
 
 
+def finite_measure(n_features):
+    """A measure of unequal weights with the negative of one atom, whose mass is not 1."""
+    rng = np.random.default_rng(n_features)
+    atoms = rng.normal(size=(8, n_features))
+    return FourierMeasure(np.vstack([atoms, -atoms[:1]]), 3 * rng.random(9))
+
+
 # Each case is a function of the number of features, so that vector parameters fit.
 PRIORS = {
     "Gaussian": lambda d: Gaussian(gamma=0.3),
@@ -85,6 +92,7 @@ PRIORS = {
         Anova(nu=2.5, length_scale=np.linspace(0.6, 2.0, d), weight=np.linspace(0.2, 5.0, d)),
         sorted({0, d - 1}),
     ),
+    "FourierMeasure": finite_measure,
 }
 
 _RNG = np.random.default_rng(0)

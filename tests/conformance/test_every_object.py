@@ -24,7 +24,7 @@ from bochner import EarlyStopping, Evidence, Gaussian, HarmonicChain, JointEpoch
 from bochner.tables.model_schema import RefusedModel, decode
 
 PARAMETER_OBJECTS = [
-    *(prior(3) for prior in PRIORS.values()),
+    *(one for prior in PRIORS.values() if isinstance(one := prior(3), BaseEstimator)),
     *(kernel(Gaussian(gamma=0.5), 3) for kernel in OPERATOR_KERNELS.values()),
     *LEARNERS.values(),
     *SEARCHING.values(),

@@ -50,6 +50,7 @@ METHODS = {
     "SpectralPrior.sample": {
         name: (lambda rng, p=prior: p(3).sample(5, 3, rng)) for name, prior in PRIORS.items()
     },
+    "FourierMeasure.sample": {"atoms": lambda rng: ATOMS.sample(5, 3, rng)},
     "OperatorKernel.sample": {
         **{
             name: (lambda rng, k=k: k(Gaussian(), 2).sample(5, 2, rng))

@@ -200,7 +200,7 @@ def test_unknown_measures_are_refused_by_name():
 
     fitted = features().fit(X)
     fitted.measure_ = OtherMeasure()
-    with pytest.raises(TypeError, match="`onnx`, which OtherMeasure does not define"):
+    with pytest.raises(TypeError, match="`onnx_features`, which OtherMeasure does not define"):
         to_onnx(fitted, X=X)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from cases import OPERATOR_KERNELS, mixture
+from cases import OPERATOR_KERNELS, finite_measure, mixture
 from selection import long_except
 from sklearn.base import clone
 
@@ -47,6 +47,7 @@ SMOOTH_PRIORS = {
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "SpectralMixture": mixture,
+    "FourierMeasure": finite_measure,
 }
 
 

@@ -48,7 +48,7 @@ class GBRFF1Classifier(GBRFFBase):
         K, the frequencies of a weak learner. The waves of all rows are kept during a round if they
         need at most 256 MiB, or the size of X in memory. Otherwise they are computed in each
         evaluation, and a fit takes four times as long.
-    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
+    prior : a prior of ``bochner.priors``, or a FourierMeasure, default ``Gaussian(gamma='scale')``
         Distribution of the frequencies, N(0, 2γ I). The paper tries γ = 2^{-2..2}/d on standardized
         data, for which "scale" is 1/d.
     learner : AlignmentLearner, default ``PacBayes()``

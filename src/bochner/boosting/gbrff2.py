@@ -92,7 +92,7 @@ class GBRFF2Classifier(GBRFFBase):
     ----------
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
-    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
+    prior : a prior of ``bochner.priors``, or a FourierMeasure, default ``Gaussian(gamma='scale')``
         Distribution of the first frequencies, N(0, 2γ I). The paper tries γ = 2^{-2..2}/d on
         standardized data, for which "scale" is 1/d.
     penalty : float, default 0.0

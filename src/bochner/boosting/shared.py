@@ -98,9 +98,9 @@ def _decision(n_classes, scores):
 BOOSTER_DOCUMENTATION = """
     learning_rate : float in (0, 1], default 0.3
         Factor of each optimal step.
-    prior : a prior of ``bochner.priors``, default None
-        Distribution of candidate frequencies, on standardized inputs. None: four Gaussian scales,
-        N(0, 2γ I) with γ = (1, 4, 20, 80)/d.
+    prior : a prior of ``bochner.priors``, or a FourierMeasure, default None
+        Distribution of candidate frequencies, on standardized inputs: learn a measure on rows of
+        StandardScaler. None: four Gaussian scales, N(0, 2γ I) with γ = (1, 4, 20, 80)/d.
     search : WaveSearch, default ``WaveSearch()``
         Search for the wave of a round, and the penalties on it.
     epochs : JointEpochs, default ``JointEpochs()``

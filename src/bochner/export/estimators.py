@@ -38,7 +38,7 @@ def written(estimator: Any, graph: Graph) -> tuple[Tensor, ...]:
 
 @written.register
 def _spectral_features(estimator: SpectralFeatures, graph: Graph) -> tuple[Tensor, ...]:
-    return (estimator.measure_.onnx(graph.rows, estimator.n_features_in_),)
+    return (estimator.measure_.onnx_features(graph.rows, estimator.n_features_in_),)
 
 
 @written.register

@@ -49,8 +49,8 @@ class LandmarkFeatures(FeatureMap):
 
     Parameters
     ----------
-    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        Distribution of the frequencies.
+    prior : a prior of ``bochner.priors``, or a FourierMeasure, default ``Gaussian(gamma='scale')``
+        Distribution of the frequencies; those of a measure are drawn in proportion to its weights.
     learner : a learner by alignment, default ``PacBayes()``
         Rule that weighs the frequencies by the labels.
     n_landmarks : "auto", int or float, default "auto"

@@ -6,13 +6,19 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._checks import as_generator, check_auto_count, check_choice, check_count
+from .._checks import (
+    as_generator,
+    check_auto_count,
+    check_choice,
+    check_count,
+    check_transformer,
+)
 from .._estimator import Estimator, restore_on_failure
 from ..bounds import Bound
 from ..data import Rows
@@ -90,8 +96,10 @@ class SpectralFeatures(FeatureMap):
 
     Parameters
     ----------
-    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        Distribution of the candidate frequencies.
+    prior : a prior of ``bochner.priors``, or a FourierMeasure, default ``Gaussian(gamma='scale')``
+        Distribution of the candidate frequencies. A measure of at most D atoms (with a learner: of
+        at most N) is used exactly as it is, with its weights; atoms of a larger one are drawn in
+        proportion to their weights.
     learner : a learner, default None
         A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random
         Fourier features).
@@ -299,10 +307,15 @@ class SpectralFeatures(FeatureMap):
         self._classes = None
         self._caveat = caveat_of(data.weights)
         self._warned = False
-        if self.n_candidates is not None:
-            measure = drawn_candidates(self.prior_, self.n_candidates, rows, rng, self.sampling)
+        n_atoms = self.n_candidates or self.n_components
+        if isinstance(self.prior_, FourierMeasure) and len(self.prior_) <= n_atoms:
+            measure = self.prior_
+        elif self.n_candidates is not None:
+            measure = drawn_candidates(self.prior_, n_atoms, rows, rng, self.sampling)
         else:
-            measure = self.prior_.sample(self.n_components, rows.n_features, rng, self.sampling)
+            measure = self.prior_.sample(n_atoms, rows.n_features, rng, self.sampling)
+        if data_dependent_prior(self.prior):
+            measure = measure.marked_learned()
         largest = float(np.abs(measure.frequencies).max(initial=0.0))
         if not largest < np.finfo(rows.dtype).max / 10:
             raise ValueError(
@@ -371,6 +384,15 @@ def caveat_of(weights: np.ndarray | None) -> str:
     return "" if weights is None else "weighted rows are no independent sample"
 
 
+def checked_features(model: Any) -> Any:
+    """Return the features of a model after a check; a measure stands for all of its atoms."""
+    features = model._component("features")
+    if isinstance(features, FourierMeasure):
+        return SpectralFeatures(features, n_components=len(features))
+    check_transformer(features, "features")
+    return features
+
+
 def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | None) -> Any:
     """Fit a third-party transformer; with weights, refuse one that learns but ignores them."""
     frozen = isinstance(transformer, FrozenEstimator) or not get_tags(transformer).requires_fit
@@ -387,6 +409,8 @@ def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | N
 
 def data_dependent_prior(prior: SpectralPrior | None) -> str:
     """Return why no theorem holds with this prior, which must not depend on the rows, or ""."""
+    if isinstance(prior, FourierMeasure):
+        return learned_prior(prior)
     if prior is None:
         return (
             "the default prior takes its bandwidth from the data; give a prior with a number, "
@@ -402,9 +426,19 @@ def data_dependent_prior(prior: SpectralPrior | None) -> str:
 
 
 def learned_prior(owner: Any) -> str:
-    """Return why no theorem holds if ``owner`` is or has a prior learned by Evidence, or ""."""
-    for value in (owner, *owner.get_params(deep=True).values()):
-        if isinstance(value, SpectralPrior) and value._learned:
+    """Return why no theorem holds if ``owner`` is or has a prior or measure that was learned.
+
+    The result is "" if there is none.
+    """
+    parts = owner.get_params(deep=True).values() if isinstance(owner, BaseEstimator) else ()
+    for value in (owner, *parts):
+        if isinstance(value, FourierMeasure):
+            if value.learned:
+                return (
+                    "the measure given as prior was learned; if that was on data without these "
+                    "rows, write dataclasses.replace(measure, learned=False)"
+                )
+        elif isinstance(value, SpectralPrior) and value._learned:
             name = type(value).__name__
             return (
                 "the prior was learned by Evidence; if that was on data without these rows, write "

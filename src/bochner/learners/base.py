@@ -41,6 +41,10 @@ class Learned:
     measure: Any
     report: Any
 
+    def __post_init__(self) -> None:
+        if isinstance(self.measure, FourierMeasure):
+            object.__setattr__(self, "measure", self.measure.marked_learned())
+
 
 class Learner(BaseEstimator, ABC):
     """Base of rules that reweight, move or find atoms; a parameter object, never fitted.

@@ -1,8 +1,8 @@
 """Measures over frequencies, which are kernels: finite sets of weighted atoms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from .._loops.arrays import frozen_array
 from .._loops.blocks import features_block
 from ..data import Block, as_rows
 from ..data.checks import check_gram_inputs
+from .scikit_kernel import ScikitKernel
 
 SELECTIONS = ("multinomial", "systematic", "top", "all")
 
@@ -41,8 +42,8 @@ class AtomicMeasure:
 
     def take(self, indices: Any) -> Self:
         """Return the measure on the selected atoms, with their weights."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        return replace(self, **{name: getattr(self, name)[indices] for name in names})  # type: ignore
+        arrays = {name: getattr(self, name)[indices] for name in self._arrays()}
+        return replace(self, **arrays)  # type: ignore[type-var]
 
     def reweighted(self, weights: Any) -> Self:
         """Return the same atoms with other weights; atoms are shared and not checked again."""
@@ -64,15 +65,22 @@ class AtomicMeasure:
         left = self.features(X)
         return left @ (left if Z is X else self.features(Z)).T
 
-    def onnx(self, X: Any, n_features: int) -> Any:
+    def onnx_features(self, X: Any, n_features: int) -> Any:
         """Return ``features`` as a tensor of the ONNX graph of the tensor X."""
-        raise missing_method(self, "onnx", "Export to ONNX")
+        raise missing_method(self, "onnx_features", "Export to ONNX")
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # a value that is never changed
+
+    def _arrays(self) -> list[str]:
+        """Return the names of the fields that have atoms on axis 0."""
+        return [field.name for field in fields(self) if not field.kw_only]  # type: ignore[arg-type]
 
     def _joined(self, others: Sequence[Self]) -> Self:
         """Return all atoms of this measure and of others of its kind."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         arrays = {
-            name: np.concatenate([getattr(m, name) for m in (self, *others)]) for name in names
+            name: np.concatenate([getattr(m, name) for m in (self, *others)])
+            for name in self._arrays()
         }
         return replace(self, **arrays)  # type: ignore[type-var]
 
@@ -166,9 +174,22 @@ def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
     return weights
 
 
+def _refused(name: str, purpose: str) -> Callable[..., Any]:
+    """Return a method that raises the error for an optional method of priors."""
+
+    def method(self, *arguments, **keywords):
+        raise missing_method(self, name, purpose, "A finite measure has none: use a prior.")
+
+    return method
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FourierMeasure(AtomicMeasure):
     """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel.
+
+    A measure is accepted wherever a prior is. ``sample`` draws from its atoms, and ``kernel``,
+    ``gradient`` and ``hessian`` are finite sums. It has no density, no factors of columns, and no
+    rates that ``Evidence`` can learn: models that need these refuse it.
 
     Parameters
     ----------
@@ -176,6 +197,10 @@ class FourierMeasure(AtomicMeasure):
         The atoms; ω stands for the pair ±ω.
     weights : array (n_atoms,)
         Their weights, not negative.
+    learned : bool, default False
+        True if the atoms or weights depend on data, as for the measures of learners. With such a
+        measure as prior, bounds are not valid on the same rows. If it was learned on other rows,
+        write ``dataclasses.replace(measure, learned=False)``.
 
     Examples
     --------
@@ -190,6 +215,7 @@ class FourierMeasure(AtomicMeasure):
     # compare prior and posterior weights atom by atom, and bounds need KL(q || p).
     frequencies: np.ndarray
     weights: np.ndarray
+    learned: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frequencies", frozen_array(self.frequencies, "frequencies", 2))
@@ -226,13 +252,101 @@ class FourierMeasure(AtomicMeasure):
         """Return the same kernel on fewer atoms: pairs ±ω are joined, zero weights dropped."""
         return self._merged_by(canonical_frequencies(self.frequencies))
 
-    # A finite sum has all derivatives.
-    has_finite_variance: ClassVar[bool] = True
+    def marked_learned(self) -> Self:
+        """Return the same measure with ``learned=True``."""
+        other = copy(self)
+        object.__setattr__(other, "learned", True)
+        return other
 
-    def onnx(self, X, n_features):
+    def _joined(self, others):
+        return replace(
+            super()._joined(others), learned=any(measure.learned for measure in (self, *others))
+        )
+
+    def onnx_features(self, X, n_features):
         angles = X @ self.frequencies.T
         waves = X.graph.beside([np.cos(angles), np.sin(angles)])
         return waves * np.sqrt(np.tile(self.weights, 2))
+
+    # --- methods of priors, see ``SpectralPrior`` -------------------------------------------------
+
+    has_finite_variance: ClassVar[bool] = True  # a finite sum has all derivatives
+    has_column_factors: ClassVar[bool] = False
+    categories: ClassVar[tuple[int, ...]] = ()
+    _samplings: ClassVar[tuple[str, ...]] = ("iid", "qmc")
+    log_density = _refused("log_density", "The density")
+    column_factor = _refused("column_factor", "The split into effects")
+    with_rates = _refused("with_rates", "Evidence")
+    gram_slopes = _refused("gram_slopes", "Evidence")
+    onnx_slopes = _refused("onnx_slopes", "Export of vector fields to ONNX")
+    gaussian_variances = _refused("gaussian_variances", "The exact variance of vector fields")
+
+    def sample(self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid") -> Self:
+        """Draw ``n_atoms`` of the atoms in proportion to their weights; draws have equal weight.
+
+        "iid" draws with replacement, "qmc" systematically, which has less variance.
+        """
+        check_choice(sampling, "sampling", ("iid", "orthogonal", "qmc"))
+        if sampling not in self._samplings:
+            raise ValueError(
+                f"A FourierMeasure cannot be sampled with sampling={sampling!r}: its frequencies "
+                "are fixed. Write sampling='iid' or sampling='qmc'."
+            )
+        frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
+        equal = np.full(len(frequencies), self.mass / len(frequencies))
+        return replace(self, frequencies=frequencies, weights=equal)
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        self._check_features(n_features)
+        selection = "systematic" if sampling == "qmc" else "multinomial"
+        chosen, _ = selected_atoms(self.weights, n_atoms, rng, selection)
+        # In random order, since models use consecutive frequencies as separate draws.
+        return self.frequencies[rng.permutation(chosen)]
+
+    def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
+        """Return this measure after a check of the columns of X: no parameter depends on rows."""
+        self._check_features(as_rows(X).n_features)
+        return self
+
+    def _check_features(self, n_features):
+        if n_features != self.n_features:
+            raise ValueError(
+                f"The measure has {self.n_features} features, got n_features={n_features}. Give a "
+                "measure over frequencies with one coordinate for each column."
+            )
+
+    def _mass(self) -> float:
+        return self.mass
+
+    def compiled(self, n_features: int) -> None:
+        """Return None: there are no compiled loops."""
+
+    def gradient(
+        self, X: np.ndarray, points: np.ndarray, coefficients: np.ndarray, side: int = 0
+    ) -> np.ndarray:
+        """Return ∂/∂x Σ_i coefficients_i k(x, points_i), (n_samples, n_outputs, n_features)."""
+        amplitudes = self.features(points).T @ coefficients
+        cosine, sine = np.split(self.features(X), 2, axis=1)
+        outputs = zip(*(part.T for part in np.split(amplitudes, 2)), strict=True)
+        slopes = [(cosine * own - sine * along) @ self.frequencies for along, own in outputs]
+        return np.stack(slopes, axis=1)
+
+    def hessian(self, X: np.ndarray, Z: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return ∂²k(x, z)/∂x_a∂z_b, (n_samples, n_other_samples, n_columns, n_columns)."""
+        left, right = self.features(X), self.features(Z)
+        waves = np.tile(self.frequencies[:, columns], (2, 1))
+        hessian = np.empty((len(left), len(right), len(columns), len(columns)))
+        for a, b in np.ndindex(len(columns), len(columns)):
+            hessian[:, :, a, b] = (left * waves[:, a] * waves[:, b]) @ right.T
+        return hessian
+
+    def onnx(self, X: Any, points: np.ndarray) -> Any:
+        """Return k(x, points) as a tensor of the ONNX graph of the tensor X."""
+        return self.onnx_features(X, self.n_features) @ self.features(points).T
+
+    def as_kernel(self) -> ScikitKernel:
+        """Return the kernel as an object for scikit-learn, see ``SpectralPrior.as_kernel``."""
+        return ScikitKernel(self)
 
 
 def canonical_frequencies(frequencies: np.ndarray) -> np.ndarray:

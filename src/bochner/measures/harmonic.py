@@ -298,7 +298,7 @@ class HarmonicMeasure(AtomicMeasure):
         """Return the same kernel with equal harmonics joined and zero weights dropped."""
         return self._merged_by(self.indices)
 
-    def onnx(self, X: Any, n_features: int) -> Any:
+    def onnx_features(self, X: Any, n_features: int) -> Any:
         """Return ``features`` as a tensor of an ONNX graph; unit norms of rows are not checked."""
         max_degree = int(self.indices[:, 0].max())
         x = [X.columns([k]) for k in range(n_features)]

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import as_generator, check_positive, check_share, check_transformer, refuse_class
+from .._checks import as_generator, check_positive, check_share, refuse_class
 from .._estimator import Classifier, Estimator
 from ..bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from ..bounds.risk import inverse_binary_kls, pac_bayes_budget
@@ -23,6 +23,7 @@ from ..features.spectral import (
     FeatureMap,
     SpectralFeatures,
     caveat_of,
+    checked_features,
     fitted_transformer,
     learned_prior,
 )
@@ -193,7 +194,7 @@ class CertifiedClassifier(Classifier, Estimator):
 
     Parameters
     ----------
-    features : a transformer, default ``SpectralFeatures()``
+    features : a transformer or FourierMeasure, default ``SpectralFeatures()``
         Learned on the first part only, with any learner.
     C : float, default 10.0
         Inverse penalty of the logistic regressions.
@@ -241,7 +242,7 @@ class CertifiedClassifier(Classifier, Estimator):
         check_positive(self.C, "C")
         check_share(self.delta, "delta", example=0.05)
         check_share(self.prior_share, "prior_share", example=0.5)
-        check_transformer(self._component("features"), "features")
+        checked_features(self)
 
     def _fit(self, data: TrainingData) -> None:
         # Weights of the classes are computed below, for distinct rows.
@@ -259,7 +260,7 @@ class CertifiedClassifier(Classifier, Estimator):
             self.prior_share,
             rng,
         )
-        features = _seeded(clone(self._component("features")), rng)
+        features = _seeded(clone(checked_features(self)), rng)
         weighed = first if costs is None else first * costs
         has_weights = distinct.weights is not None or costs is not None
         repeats = counts is None and costs is None

@@ -49,7 +49,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     Parameters
     ----------
-    prior : a prior of ``bochner.priors``, default None
+    prior : a prior of ``bochner.priors``, or a FourierMeasure, default None
         Its kernel is k; None is ``Laplace(gamma="scale")``. ``Evidence().learn_prior(Anova(), X, y,
         rng)`` returns a prior with a rate and a weight for each column.
     alpha : float or several, default (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)

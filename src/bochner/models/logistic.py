@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_count, check_flag, check_positive, check_transformer
+from .._checks import check_count, check_flag, check_positive
 from .._estimator import Classifier, Estimator
 from ..data import Block
 from ..data.training import TrainingData
 from ..expansions.waves import Expansion, ExpansionModel
-from ..features.spectral import FeatureMap, SpectralFeatures, fitted_transformer
+from ..features.spectral import FeatureMap, SpectralFeatures, checked_features, fitted_transformer
 from ..losses import Logistic, Loss, Multinomial
 from ..measures.fourier import FourierMeasure
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant, without_constant
@@ -39,7 +39,7 @@ class SpectralLogistic(Classifier, Estimator):
 
     Parameters
     ----------
-    features : SpectralFeatures or any transformer, default ``SpectralFeatures()``
+    features : SpectralFeatures, any transformer or FourierMeasure, default ``SpectralFeatures()``
         With a learner inside, the regression is fitted on the learned measure. Scikit-learn's
         ``FunctionTransformer()`` uses the columns of X, e.g. after other features in a pipeline.
     C : float, default 1.0
@@ -87,7 +87,7 @@ class SpectralLogistic(Classifier, Estimator):
     random_state: Any = None
 
     def _check_parameters(self):
-        check_transformer(self._component("features"), "features")
+        checked_features(self)
         check_positive(self.C, "C")
         check_flag(self.fit_intercept, "fit_intercept")
         check_positive(self.tol, "tol")
@@ -126,7 +126,7 @@ class SpectralLogistic(Classifier, Estimator):
 
     def _fitted_features(self, data):
         labels, weights = data.target, data.weights
-        features = clone(self._component("features"))
+        features = clone(checked_features(self))
         if self.random_state is not None:
             features.set_params(random_state=self.random_state)
         if isinstance(features, SpectralFeatures) and features.learner is None:

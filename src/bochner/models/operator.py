@@ -147,7 +147,8 @@ class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
         ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``,
-        ``DivergenceFree``, ``Helmholtz`` or ``CustomKernel``.
+        ``DivergenceFree``, ``Helmholtz``, ``CustomKernel``, or an ``OperatorMeasure``, which is
+        used as it is.
     loss : Squared, Huber, Quantile or Poisson, default None
         An object of ``bochner.losses``, for all outputs; None is ``Squared()``.
     features : SpectralFeatures, default None

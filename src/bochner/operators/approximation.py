@@ -36,7 +36,7 @@ def estimator_variance(kernel: OperatorKernel, differences: np.ndarray) -> np.nd
     at_zero = np.zeros((1, n_features))
     mean = kernel.kernel(differences, at_zero)[:, 0]
     if kernel.decomposable:
-        prior, matrix = kernel.scalar_prior(), kernel.matrix()
+        prior, matrix = kernel.checked_prior(), kernel.matrix()
         doubled = prior.kernel(2 * differences, at_zero)[:, 0]
         mass = prior.kernel(at_zero)[0, 0]
         second = (mass * (mass + doubled) / 2)[:, None, None] * (matrix @ matrix)

@@ -10,7 +10,6 @@ from .._checks import Seed, as_generator, check_count, missing_method
 from .._estimator import NestedDefaults
 from .._loops.arrays import as_dense
 from ..data.checks import check_gram_inputs
-from ..expansions.waves import Expansion
 from ..measures.fourier import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
 from .measure import OperatorMeasure
@@ -20,11 +19,11 @@ class OperatorKernel(NestedDefaults, ABC):
     """Base class of operator-valued kernels K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ.
 
     A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
-    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose frequencies and weights are then used as
-    they are. Subclasses define ``factors`` and ``_gram``, the closed form. Optional methods are
-    ``onnx`` (export of exact models), ``second_moment`` (exact variances) and
-    ``spectral_constants`` (approximation bounds). ``bochner.testing.check_operator_kernel``
-    compares the methods of a kernel with each other.
+    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose kernel is then a finite sum. Models
+    accept an ``OperatorMeasure`` in place of a kernel. Subclasses define ``factors`` and ``_gram``,
+    the closed form. Optional methods are ``onnx`` (export of exact models), ``second_moment``
+    (exact variances) and ``spectral_constants`` (approximation bounds).
+    ``bochner.testing.check_operator_kernel`` compares the methods of a kernel with each other.
 
     Parameters
     ----------
@@ -65,16 +64,9 @@ class OperatorKernel(NestedDefaults, ABC):
     ) -> OperatorMeasure:
         """Draw ``n_atoms`` frequencies and factors, whose mean kernel over draws is ``kernel``.
 
-        ``rng`` is a Generator or a seed. A ``FourierMeasure`` in place of a prior is resampled in
-        proportion to its weights.
+        ``rng`` is a Generator or a seed.
         """
         prior, rng = self.checked_prior(), as_generator(rng, "rng")
-        if isinstance(prior, FourierMeasure):
-            if prior.n_features != n_features:
-                raise ValueError(
-                    f"The measure has {prior.n_features} features, got n_features={n_features}."
-                )
-            return self.lift(prior.resampled(n_atoms, rng))
         n_features = check_count(n_features, "n_features")
         return self.lift(prior.sample(n_atoms, n_features, rng, sampling))
 
@@ -99,10 +91,7 @@ class OperatorKernel(NestedDefaults, ABC):
 
     def resolved(self, X: Any, weights: Any = None) -> Self:
         """Return this kernel with ``"scale"`` or ``"median"`` replaced by its value for rows X."""
-        prior = self.checked_prior()
-        if isinstance(prior, FourierMeasure):
-            return self
-        return clone(self).set_params(prior=prior.resolved(X, weights))
+        return clone(self).set_params(prior=self.checked_prior().resolved(X, weights))
 
     def space(self, n_features: int) -> np.ndarray:
         """Return the indices of the columns of X that the outputs are directions of."""
@@ -134,14 +123,9 @@ class OperatorKernel(NestedDefaults, ABC):
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
 
-    def checked_prior(self) -> SpectralPrior | FourierMeasure:
+    def checked_prior(self) -> SpectralPrior:
         """Return the prior, or the measure in its place, after a check of its type."""
-        prior = self._component("prior")
-        if not isinstance(prior, SpectralPrior | FourierMeasure):
-            raise TypeError(
-                "prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got "
-                f"{self.prior!r}."
-            )
+        prior = self._component("prior", SpectralPrior)
         if self._is_second_derivative and not prior.has_finite_variance:
             raise ValueError(
                 f"{type(self).__name__} needs a prior whose frequencies have a finite variance "
@@ -155,11 +139,9 @@ class OperatorKernel(NestedDefaults, ABC):
     def onnx(self, X: Any, points: Any, coefficients: np.ndarray) -> Any:
         """Return Σ_j K(x, points_j) coefficients_j as a tensor of the ONNX graph of X."""
         prior, points = self.checked_prior(), as_dense(points)
-        if not isinstance(prior, FourierMeasure):
-            return self._onnx(prior, X, points, coefficients)
-        lifted = self.lift(prior)
-        parameters = np.einsum("npc,np->c", lifted.features(points), coefficients)
-        return Expansion.of(prior, lifted.expand(parameters)).onnx(X)
+        if isinstance(prior, FourierMeasure):
+            return self.lift(prior).onnx(X, points, coefficients)
+        return self._onnx(prior, X, points, coefficients)
 
     def _onnx(self, prior, X, points, coefficients):
         """Return ``onnx`` for a prior in closed form."""
@@ -173,11 +155,6 @@ class OperatorKernel(NestedDefaults, ABC):
         """Return √E[‖ω‖² ‖A(ω)‖²] and the ψ₁ norm of ‖A(ω)‖, the constants of Theorem 10."""
         raise missing_method(self, "spectral_constants", "The approximation bound")
 
-    def scalar_prior(self) -> SpectralPrior:
-        """Return the prior; raise an error for a measure, which is a finite sum already."""
-        prior = self.checked_prior()
-        if isinstance(prior, FourierMeasure):
-            raise TypeError(
-                "A FourierMeasure is a finite sum: there is nothing to approximate. Give a prior."
-            )
-        return prior
+
+# A finite measure has the methods that models call, so it is accepted wherever a kernel is.
+OperatorKernel.register(OperatorMeasure)

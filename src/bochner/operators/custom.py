@@ -105,13 +105,7 @@ class CustomKernel(OperatorKernel):
             opposite = self._called("operator", -frequencies)
             _check_even_and_symmetric(operators, opposite, "A(ω)", "operator")
             return matrix_roots(operators, "operator")
-        prior: Any = self.checked_prior()
-        if not hasattr(prior, "log_density"):
-            raise TypeError(
-                "A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a "
-                f"{type(prior).__name__}. Give factor=... or operator=..., a function of the "
-                "frequencies."
-            )
+        prior = self.checked_prior()
         self._check_signature(1 / _typical_size(frequencies), frequencies.shape[1])
         operators = spectral_operators(
             lambda differences: self._called("signature", differences), prior, frequencies

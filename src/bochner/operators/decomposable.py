@@ -102,7 +102,7 @@ class Decomposable(OperatorKernel):
         return prior.onnx(X, points) @ (coefficients @ self.matrix())
 
     def spectral_constants(self, n_features):
-        prior, at_zero = self.scalar_prior(), np.zeros((1, n_features))
+        prior, at_zero = self.checked_prior(), np.zeros((1, n_features))
         hessian = prior.hessian(at_zero, at_zero, np.arange(n_features))[0, 0]
         mean_square = np.trace(hessian) / prior.kernel(at_zero)[0, 0]
         sup_norm = float(np.linalg.norm(self.kernel(at_zero)[0, 0], 2))

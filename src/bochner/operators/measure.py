@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._loops.arrays import frozen_array
 from ..data.checks import check_gram_inputs
+from ..expansions.waves import Expansion
 from ..measures.fourier import AtomicMeasure, FourierMeasure, canonical_frequencies, concatenate
 
 
@@ -15,7 +16,8 @@ from ..measures.fourier import AtomicMeasure, FourierMeasure, canonical_frequenc
 class OperatorMeasure(AtomicMeasure):
     """K(x, z) = Σ_j w_j cos(ω_j·(x − z)) B_j B_jᵀ, an operator-valued kernel as a finite measure.
 
-    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5.
+    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5. Models accept it in place of a kernel,
+    and use all of its atoms as they are.
 
     Parameters
     ----------
@@ -164,3 +166,51 @@ class OperatorMeasure(AtomicMeasure):
                 entries = np.tile(operators[:, a, b], 2).astype(left.dtype)
                 gram[:, :, a, b] = gram[:, :, b, a] = (left * entries) @ right.T
         return gram
+
+    # --- methods of kernels, see ``OperatorKernel`` -----------------------------------------------
+
+    vector_field: ClassVar[bool] = False  # in general, its functions have no potential
+    learns_outputs: ClassVar[bool] = False
+
+    @property
+    def decomposable(self) -> bool:
+        """True if K(x, z) = k(x, z) A with one matrix A."""
+        return self.shared
+
+    def matrix(self) -> np.ndarray:
+        """Return A of a decomposable kernel."""
+        return self.operators()[0]
+
+    def checked_prior(self) -> FourierMeasure:
+        """Return the scalar measure."""
+        return self.scalar
+
+    def resolved(self, X: Any, weights: Any = None) -> Self:
+        """Return this measure after a check of the columns of X."""
+        self.scalar.resolved(X)
+        return self
+
+    def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
+        """Return this measure, which has no parameters."""
+        return self
+
+    def check_outputs(self, n_features: int, n_outputs: int) -> None:
+        """Raise an error if y does not have one column for each output."""
+        if n_outputs != self.n_outputs:
+            raise ValueError(
+                f"The measure has {self.n_outputs} outputs, but y has {n_outputs} columns. Give y "
+                "one column for each output."
+            )
+
+    def space(self, n_features: int) -> np.ndarray:
+        """Return the indices of all columns of X."""
+        return np.arange(n_features)
+
+    def lift(self, scalar: FourierMeasure) -> Self:
+        """Return the measure with the frequencies and weights of ``scalar``, atom by atom."""
+        return type(self)(scalar, self.factors)
+
+    def onnx(self, X: Any, points: Any, coefficients: np.ndarray) -> Any:
+        """Return Σ_j K(x, points_j) coefficients_j as a tensor of the ONNX graph of X."""
+        parameters = np.einsum("npc,np->c", self.features(points), coefficients)
+        return Expansion.of(self.scalar, self.expand(parameters)).onnx(X)

@@ -167,7 +167,7 @@ class VectorFieldKernel(OperatorKernel):
         return slope, norm * _chi_square_orlicz(inside)
 
     def _gaussian_variances(self, n_features):
-        prior = self.scalar_prior()
+        prior = self.checked_prior()
         try:
             return prior.gaussian_variances(n_features)
         except MissingMethod as error:

@@ -22,8 +22,8 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
 
     Parameters
     ----------
-    model : a fitted SpectralFeatures, or a pipeline that ends with one
-        With any learner, or none.
+    model : a fitted SpectralFeatures, a pipeline that ends with one, or a FourierMeasure
+        With any learner, or none; a measure has no prior beside it.
     ax : matplotlib axes, default None
         Axes to draw on; None creates a figure.
     n_bins : int, default 30
@@ -42,19 +42,23 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     >>> [text.get_text() for text in plot_spectrum(features).get_legend().get_texts()]
     ['prior', 'learned']
     """
-    features = _features(model, "plot_spectrum")
+    line = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
+    if isinstance(model, FourierMeasure):
+        shown = [(model, {"label": "measure", **line})]
+    else:
+        features = _features(model, "plot_spectrum")
+        rng = as_generator(random_state)
+        label = "sampled" if features.learner is None else "learned"
+        drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
+        area = {"label": "prior", "color": GRAY, "alpha": 0.45}
+        shown = [(drawn, area), (features.measure_, {"label": label, **line})]
     ax = given_or_new(ax)
-    measure, rng = features.measure_, as_generator(random_state)
-    drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
-    own, prior = (np.linalg.norm(some.frequencies, axis=1) for some in (measure, drawn))
-    # The ends of heavy tails are not drawn.
-    last = 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior))
+    lengths = [np.linalg.norm(measure.frequencies, axis=1) for measure, _ in shown]
+    # The ends of heavy tails are not drawn. A measure may have the frequency 0 alone.
+    last = 1.25 * max(np.quantile(own, 0.95) for own in lengths) or 1.0
     bins = np.linspace(0, last, n_bins + 1)
-    shares = drawn.weights / drawn.weights.sum()
-    ax.hist(prior, bins, weights=shares, color=GRAY, alpha=0.45, label="prior")
-    learned = "sampled" if features.learner is None else "learned"
-    style = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
-    ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **style)
+    for own, (measure, style) in zip(lengths, shown, strict=True):
+        ax.hist(own, bins, weights=measure.weights / measure.mass, **style)
     ax.set(xlabel=_LENGTH, ylabel="share of the kernel's mass", xlim=(0, last))
     ax.legend()
     return ax

@@ -24,6 +24,7 @@ from ..data import Block, as_rows
 from ..data.checks import check_gram_inputs
 from ..data.columns import counted, quantile
 from ..measures.fourier import FourierMeasure
+from ..measures.scikit_kernel import ScikitKernel
 from .derivatives import product_hessian, radial_gradient, squared_distances
 from .sampling import standard_normals, uniforms
 
@@ -97,12 +98,26 @@ class SpectralPrior(BaseEstimator, ABC):
                 f"sampling={' or sampling='.join(map(repr, self._samplings))}."
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
-        return FourierMeasure(frequencies, np.full(n_atoms, self._mass() / n_atoms))
+        weights = np.full(n_atoms, self._mass() / n_atoms)
+        return FourierMeasure(frequencies, weights, learned=self._learned)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the closed-form Gram matrix k(x, z), (n_samples, n_other_samples)."""
         X, Z = check_gram_inputs(X, Z)
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
+
+    def as_kernel(self) -> ScikitKernel:
+        """Return the kernel as an object for scikit-learn.
+
+        It works as ``SVC(kernel=...)``, ``KernelRidge``, ``Nystroem``,
+        ``pairwise_kernels(metric=...)`` and ``GaussianProcessRegressor``, where it has no
+        hyperparameters.
+
+        >>> from bochner import Gaussian
+        >>> Gaussian(gamma=0.5).as_kernel()([[0.0]], [[0.0], [1.0]]).round(3)
+        array([[1.   , 0.607]])
+        """
+        return ScikitKernel(self)
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for rows X."""
@@ -233,6 +248,10 @@ class SpectralPrior(BaseEstimator, ABC):
     def gaussian_variances(self, n_features: int) -> np.ndarray:
         """Return the variances of the frequencies' coordinates if these are independent normals."""
         raise missing_method(self, "gaussian_variances", "The exact variance of vector fields")
+
+
+# A measure has the methods of priors, so it is accepted wherever a prior is.
+SpectralPrior.register(FourierMeasure)
 
 
 class RadialPrior(SpectralPrior):

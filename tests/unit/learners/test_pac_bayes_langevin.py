@@ -155,6 +155,8 @@ def test_what_it_cannot_do_is_refused():
     with pytest.raises(NotImplementedError, match="Anova has no density"):
         SpectralFeatures(Anova(), PacBayesLangevin()).fit(X, y)
     with pytest.raises(TypeError, match="prior must be a prior"):
+        PacBayesLangevin(prior=0.5).learn(start, X, y, rng)
+    with pytest.raises(TypeError, match="needs the method `log_density`"):
         PacBayesLangevin(prior=start).learn(start, X, y, rng)
     with pytest.raises(ValueError, match="beta"):
         PacBayesLangevin(-1.0, Gaussian()).learn(start, X, y, rng)

@@ -18,6 +18,7 @@ from bochner import (
     Evidence,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
+    FourierMeasure,
     Gaussian,
     HarmonicPeaks,
     Helmholtz,
@@ -113,6 +114,17 @@ def test_unfitted_models_are_rejected(moons):
             plot_spectrum(unfitted)
     with pytest.raises(NotFittedError):
         plot_landmark_maps(make_pipeline(LandmarkFeatures(), LinearSVC()), *moons)
+
+
+def test_the_spectrum_of_a_measure():
+    measure = FourierMeasure(np.array([[3.0, 4.0], [1.0, 0.0]]), np.array([3.0, 1.0]))
+    ax = plot_spectrum(measure, n_bins=2)
+    (outline,) = ax.patches
+    heights = outline.get_xy()[:, 1]
+    assert heights.max() == pytest.approx(0.75)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["measure"]
+    constant = FourierMeasure(np.zeros((1, 2)), np.ones(1))
+    assert plot_spectrum(constant).get_xlim() == (0, 1)
 
 
 @pytest.mark.parametrize(

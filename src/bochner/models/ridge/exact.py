@@ -25,7 +25,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     Parameters
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
-        ``Decomposable``, ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
+        ``Decomposable``, ``CurlFree``, ``DivergenceFree``, ``Helmholtz`` or ``OperatorMeasure``.
     alpha : "auto", float or list of floats, default "auto"
         The ridge. From a list, the value with the smallest exact leave-one-out error is chosen; a
         row is left out together with its copies and all their weight. "auto" is a list of 25, from

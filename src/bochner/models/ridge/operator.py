@@ -5,7 +5,6 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..._checks import as_generator
 from ...data.targets import Target
 from ...data.training import TrainingData
 from ...features.spectral import SpectralFeatures
@@ -32,34 +31,36 @@ def check_operator_parameters(model: Any) -> None:
 
 def operator_source(
     model: Any, data: TrainingData, n_outputs: int, learning_target: Target
-) -> tuple[OperatorKernel, FourierMeasure, SpectralFeatures | None]:
+) -> tuple[Any, FourierMeasure, SpectralFeatures | None]:
     """Return the kernel with a resolved prior, its frequencies, and the features that drew them.
 
-    The features are None if the prior of the kernel is a measure. A learner of the features learns
-    from ``learning_target``.
+    The features are None if the kernel is a measure. A learner of the features learns from
+    ``learning_target``.
     """
     kernel, features = model._component("kernel"), model._component("features")
     kernel.check_outputs(model.n_features_in_, n_outputs)
-    prior = kernel.checked_prior()
-    fitted = None
-    if isinstance(prior, FourierMeasure):
-        source: Any = prior
-        if features.learner is not None:
-            rng = as_generator(model.random_state)
-            learned = features.learner.learn(prior, data.rows, learning_target, rng, data.weights)
-            source = learned.measure
-    else:
-        if features.prior is not None and kernel.prior is not None:
+    if isinstance(kernel, OperatorMeasure):
+        if features.prior is not None or features.learner is not None:
             raise ValueError(
-                f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the "
-                "features. Give it to the kernel."
+                f"The atoms of an OperatorMeasure are used as they are, but features={features!r} "
+                "has a prior or a learner. Give a kernel such as CurlFree() instead."
             )
-        prior = prior if features.prior is None else features.prior
-        fitted = clone(features).set_params(prior=prior)
-        if model.random_state is not None:
-            fitted.set_params(random_state=model.random_state)
-        source = fitted.fit(data.rows, learning_target, data.weights).measure_
-        kernel = clone(kernel).set_params(prior=fitted.prior_)
+        kernel.resolved(data.rows)
+        return kernel, kernel.scalar, None
+    prior = kernel.checked_prior()
+    if features.prior is not None and kernel.prior is not None:
+        raise ValueError(
+            f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the "
+            "features. Give it to the kernel."
+        )
+    prior = prior if features.prior is None else features.prior
+    fitted = clone(features).set_params(prior=prior)
+    if model.features is None and isinstance(prior, FourierMeasure):
+        fitted.set_params(n_components=len(prior))
+    if model.random_state is not None:
+        fitted.set_params(random_state=model.random_state)
+    source = fitted.fit(data.rows, learning_target, data.weights).measure_
+    kernel = clone(kernel).set_params(prior=fitted.prior_)
     if not isinstance(source, FourierMeasure):
         raise TypeError(
             f"Operator-valued kernels need frequencies, but {features.learner!r} gives a "
@@ -79,7 +80,8 @@ class OperatorRidge(RidgeModel):
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
         ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``,
-        ``DivergenceFree``, ``Helmholtz`` or ``CustomKernel``.
+        ``DivergenceFree``, ``Helmholtz``, ``CustomKernel``, or an ``OperatorMeasure``, which is
+        used as it is.
     features : SpectralFeatures, default None
         Number, learner, sampling and block size of the frequencies. The prior is that of the
         kernel. None is ``SpectralFeatures(n_components=n_components)``.

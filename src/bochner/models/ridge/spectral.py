@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from ..._checks import check_transformer
-from ...features.spectral import SpectralFeatures, fitted_transformer
+from ...features.spectral import SpectralFeatures, checked_features, fitted_transformer
 from ...measures.fourier import FourierMeasure
 from ...operators import Decomposable
 from ...solvers import Solver
@@ -32,7 +31,8 @@ class SpectralRidge(RidgeModel):
     Parameters
     ----------
     features : SpectralFeatures or any transformer, default ``SpectralFeatures(n_components=500)``
-        With a learner inside, the ridge is fitted on the learned measure.
+        With a learner inside, the ridge is fitted on the learned measure. A FourierMeasure stands
+        for the features of all of its atoms.
     alpha : "auto", float or list of floats, default "auto"
         The ridge, as in scikit-learn's ``Ridge``. From a list, the value with the smallest exact
         leave-one-out error is chosen; all values cost one factorization and one more pass over the
@@ -80,10 +80,10 @@ class SpectralRidge(RidgeModel):
     random_state: Any = None
 
     def _check_features(self):
-        check_transformer(self._component("features"), "features")
+        checked_features(self)
 
     def _start(self, data, learning_target):
-        features, rows = clone(self._component("features")), data.rows
+        features, rows = clone(checked_features(self)), data.rows
         if self.random_state is not None:
             features.set_params(random_state=self.random_state)
         if isinstance(features, SpectralFeatures):
