@@ -1202,8 +1202,8 @@ MUTANTS: list[Mutant] = [
             ),
             "dask-numbers": ("[piece - start for piece, start in", "[piece for piece, start in"),
             "dask-signals": (
-                "sum(block, *(column[rows] for column in columns))",
-                "sum(block, *(column[: part.shape[0]] for column in columns))",
+                "sum(block, *(signal[rows] for signal in signals))",
+                "sum(block, *(signal[: part.shape[0]] for signal in signals))",
             ),
         },
     ),

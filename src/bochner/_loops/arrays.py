@@ -31,7 +31,7 @@ def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to; the array itself if that is read-only already.
+    """Return a view that cannot be written to, or the array itself if it is read-only.
 
     Loops that only read an array get such a view: numba compiles a loop once for arrays that can be
     written to and once for others, such as memory maps and frozen values.
@@ -43,7 +43,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def assert_finite(block, name="X", names=None, first_row=0, place="", allow_nan=False):
+def assert_finite(block, names=None, first_row=0, place="", allow_nan=False):
     """Raise for infinity, and for NaN unless it is allowed, with the first row and column."""
     numbers = block.data if sp.issparse(block) else block
     if numbers.dtype.kind != "f":
@@ -66,7 +66,7 @@ def assert_finite(block, name="X", names=None, first_row=0, place="", allow_nan=
         else "replace or clip it first"
     )
     raise ValueError(
-        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite "
+        f"Input X contains {kind}: first {where}, counted from 0. bochner needs finite "
         f"numbers: {advice}."
     )
 

@@ -206,12 +206,9 @@ def streamed_blocks(source, row_bytes, rng):
         yield int(start), filled
 
 
-def shuffled_within(start, block, size, rng, kept):
+def shuffled_within(start, block, size, rng):
     """Yield the batches of one block that begins at row ``start``."""
-    picked = np.arange(start, start + block.shape[0])
-    if kept is not None:
-        picked = picked[kept[picked]]
-    picked = rng.permutation(picked)
+    picked = rng.permutation(np.arange(start, start + block.shape[0]))
     for first in range(0, len(picked), size):
         numbers = picked[first : first + size]
         yield block, numbers - start, numbers

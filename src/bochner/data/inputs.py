@@ -258,17 +258,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the prepared columns, (n_samples, n_columns) floats."""
-        return self._transform(X, whole=True)
+        return self.transform_marked(X, whole=True)[0]
 
     def transform_part(self, X: Any) -> np.ndarray:
         """Return the prepared columns of some rows of a table.
 
         Unlike in ``transform``, a column may have only unknown categories.
         """
-        return self._transform(X, whole=False)
-
-    def _transform(self, X, whole):
-        return self.transform_marked(X, whole)[0]
+        return self.transform_marked(X, whole=False)[0]
 
     def transform_marked(
         self, X: Any, whole: bool, cells: UnfamiliarCells | None = None

@@ -362,4 +362,4 @@ def series_keys(column: Any) -> np.ndarray:
         hashes = pandas.util.hash_pandas_object(column, index=False)
     except TypeError:  # lists or other objects without a hash
         hashes = pandas.util.hash_pandas_object(column.map(repr), index=False)
-    return (np.asarray(hashes, dtype=np.uint64) >> np.uint64(11)).astype(np.float64)
+    return (np.asarray(hashes, dtype=np.uint64) >> _SHIFT).astype(np.float64)

@@ -134,14 +134,11 @@ class Rows(ABC):
         return 0
 
     @abstractmethod
-    def batches(
-        self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None
-    ) -> Iterator[tuple]:
+    def batches(self, size: int, rng: np.random.Generator) -> Iterator[tuple]:
         """Yield (array, positions in it, row numbers): batches in random order, each row once.
 
         Arrays in memory are shuffled as a whole. Other rows are read in blocks, in random order and
-        shuffled within a block; the array is overwritten after its last batch. ``kept`` marks the
-        rows that are used.
+        shuffled within a block; the array is overwritten after its last batch.
         """
 
     def take_local(self, numbers: np.ndarray) -> Any | None:
@@ -278,16 +275,15 @@ class LocalRows(Rows):
     def local(self, max_rows, refusal):
         return self
 
-    def batches(self, size, rng, kept=None):
+    def batches(self, size, rng):
         if self.in_memory:
-            order = row_numbers(len(self))
-            order = rng.permutation(order if kept is None else order[kept])
+            order = rng.permutation(row_numbers(len(self)))
             for start in range(0, len(order), size):
                 picked = order[start : start + size].astype(np.intp)
                 yield self.source, picked, picked
             return
         for start, block in streamed_blocks(self.source, self._row_size(), rng):
-            yield from shuffled_within(start, block, size, rng, kept)
+            yield from shuffled_within(start, block, size, rng)
 
     def epochs(self, plan, excluded, *signals):
         return partial(local_batches, self.source, plan, excluded=excluded, signals=signals)
@@ -302,12 +298,12 @@ class LocalRows(Rows):
         write(np.ascontiguousarray(self.source, dtype=self.dtype), out)
         return LocalRows(out)
 
-    def assert_finite(self, name="X", names=None, place="", *, allow_nan=False):
+    def assert_finite(self, names=None, place="", *, allow_nan=False):
         """Raise for NaN and infinity, block by block to limit the memory of memory maps."""
 
         def check(rows):
             try:
-                assert_finite(self.source[rows], name, names, rows.start, place, allow_nan)
+                assert_finite(self.source[rows], names, rows.start, place, allow_nan)
             finally:
                 release_pages(self.source, rows)
 
