@@ -1,4 +1,4 @@
-"""Common parts of plots: axes, grids of the plane, models and their scores."""
+"""Shared parts of plots: axes, grids of the plane, models and their scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ def plane_grid(
 def draw_curves(
     axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **labels: Any
 ) -> None:
-    """Draw curves {name: (x, y)} with markers, legend and grid; ``axis.set`` gets the rest."""
+    """Draw curves {name: (x, y)} with markers, legend and grid; pass ``labels`` to ``axis.set``."""
     for (name, points), marker in zip(curves.items(), markers):
         axis.plot(*points, marker=marker, markersize=4, label=name)
     axis.set(**labels)
@@ -87,7 +87,7 @@ def last_step(model: Any, drawn: str, *kinds: type) -> Any:
         names = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(
             f"{drawn} draws a fitted {names}, or a pipeline that ends with one, "
-            f"got {shortly(model)}: give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
+            f"got {shortly(model)}. Give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
         )
     check_is_fitted(step)
     return step
@@ -120,9 +120,9 @@ def two_class_scores(model: Any, points: Any, drawn: str) -> np.ndarray:
         scores = model.predict_proba(points)
         scores = scores[:, 1] - 0.5 if scores.shape[1] == 2 else scores
     else:
-        raise TypeError(f"{drawn} draws scores of a classifier, and {shortly(model)} has none.")
+        raise TypeError(f"{drawn} draws scores of a classifier, but {shortly(model)} has none.")
     if scores.ndim != 1:
         raise ValueError(
-            f"{drawn} draws two classes, and {type(model).__name__} has {scores.shape[1]}."
+            f"{drawn} draws two classes, but {type(model).__name__} has {scores.shape[1]}."
         )
     return scores

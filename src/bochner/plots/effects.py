@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ..data.columns import is_frame
 from ..tabular import SpectralClassifier, SpectralRegressor
@@ -16,17 +17,18 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
     """Plot the main effects with the largest spread over the rows of X; return the figure.
 
     Numbers are drawn as a curve over the values that occur, categories as bars. The title states
-    the share of the variance of the predictions that effects of single columns leave out.
+    the share of the variance of the predictions that effects of single columns do not explain.
 
     Parameters
     ----------
     model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline that ends with one
-        Of a classifier the log-odds of the second class (of several: the log-probability of the
-        last one) are drawn; columns are those that a pipeline has made.
+        For a classifier of two classes, the log-odds of the second class are drawn. For more
+        classes, it is the log-probability of the last one. Columns are those that the earlier steps
+        of a pipeline return.
     X : array or frame
-        Rows that the effects are drawn over, as the whole model takes them.
+        Rows over which the effects are drawn, in the form that the whole model accepts.
     n_strongest : int, default 6
-        How many effects are drawn.
+        Number of effects.
     level : float, default None
         Probability of confidence bands, e.g. 0.9, see ``SpectralRegressor.effects``.
 
@@ -57,11 +59,15 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
         axes[name].set(title="", xlabel=name)
         axes[name].axhline(0, color="black", linewidth=0.6)
         axes[name].grid(alpha=0.3)
-    figure.supylabel(f"change of the {effects.output}")
-    title = f"Effects of single columns; the rest is {effects.rest_share:.0%} of the variance"
-    if level is not None:
-        title += f"; bands of {level:.0%}"
-    figure.suptitle(title, fontsize="medium")
+    outputs = effects.output_names or (model.classes_ if is_classifier(model) else ())
+    of_output = f" of {outputs[-1]}" if len(outputs) else ""
+    figure.supylabel(f"change of the {effects.output}", fontsize="medium")
+    bands = "" if level is None else f", with {level:.0%} confidence bands"
+    figure.suptitle(
+        f"Effects of single columns on the {effects.output}{of_output}{bands}\n"
+        f"(they leave {effects.rest_share:.0%} of its variance unexplained)",
+        fontsize="medium",
+    )
     return figure
 
 

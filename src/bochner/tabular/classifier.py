@@ -227,7 +227,7 @@ class SpectralClassifier(Classifier, SpectralModel):
 
     def _explained(self):
         names = tuple(map(str, self.classes_))
-        return (f"score of {names[1]}", ()) if len(names) == 2 else ("scores", names)
+        return (f"score of {names[1]}", ()) if len(names) == 2 else ("score", names)
 
     def _slopes(self, Z, side):
         """Return ∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""

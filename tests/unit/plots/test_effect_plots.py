@@ -64,4 +64,5 @@ def test_bands_are_drawn_around_the_effects_and_the_rest_is_stated(fitted):
     np.testing.assert_allclose(band.get_paths()[0].vertices[:, 1].min(), lower.min())
     np.testing.assert_allclose(curve.get_ydata(), effects.main[order, 1])
     assert figure.get_supylabel() == "change of the prediction"
-    assert f"the rest is {effects.rest_share:.0%} of the variance" in figure.get_suptitle()
+    assert "with 90% confidence bands" in figure.get_suptitle()
+    assert f"leave {effects.rest_share:.0%} of its variance unexplained" in figure.get_suptitle()
