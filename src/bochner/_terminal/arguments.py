@@ -162,7 +162,7 @@ def _add_predict_and_report(command: _Add) -> None:
 
 def _add_dialect(command: argparse.ArgumentParser) -> None:
     text = command.add_argument_group("text files", "Properties that are not given are detected.")
-    about = "separator of fields; tab and space for these"
+    about = "separator of fields; write tab or space for these two"
     text.add_argument("--sep", type=_separator, metavar="MARK", help=about)
     text.add_argument("--decimal", metavar="MARK", help="decimal mark, . or ,")
     text.add_argument("--encoding", metavar="NAME", help="encoding, e.g. latin-1")

@@ -142,7 +142,7 @@ class GBRFFBase(Classifier, Estimator):
         drawn = held_out_rows(different.target.codes, len(labels.classes), candidates, rng)
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
-        held_out = np.sort(different.given_numbers(drawn))
+        held_out = np.sort(different.original_numbers(drawn))
         excluded = held_out if equal is None else equal.with_copies(held_out)
         # A callback may have stopped the rounds early.
         other = clone(self).set_params(n_rounds=self.n_rounds_)

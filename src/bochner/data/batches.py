@@ -1,9 +1,9 @@
 """Mini-batches for descent: the same ones for a seed, wherever the rows are stored.
 
-Rows are cut into shards, contiguous and of equal length. In each epoch the short runs of a shard
-are distributed over windows, and the rows of a window are shuffled and cut into slices. A batch is
-one slice of each shard. All of this depends only on the number of rows and the seed, never on
-threads, files, partitions or workers. A sum over a batch adds its slices in a fixed order.
+Rows are cut into shards, contiguous and of equal length. In each epoch, short runs of rows of a
+shard are assigned to windows. The rows of a window are shuffled and cut into slices. A batch is one
+slice of each shard, and a sum over a batch adds its slices in a fixed order. All of this depends
+only on the number of rows and the seed, never on threads, files, partitions or workers.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
-"""Rows of numbers, wherever they are stored, and the operations of algorithms on them.
+"""Rows of numbers with the operations that algorithms need; each storage is a subclass of ``Rows``.
 
 ``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend only
-on the shape of the data, and partial sums are added in row order, so the result does not depend on
-the number of threads. Another storage for rows is another subclass of ``Rows``.
+on the shape of the data, and partial sums are added in row order. So the result does not depend on
+the number of threads.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ from .maps import is_mapped, release_pages
 BLOCK_BYTES = 32 * 2**20
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 256
-# Less than this is read and written before a second thread would start.
+# Smaller arrays are read and written before a second thread would start.
 SHARED_BYTES = 2**18
 
 
@@ -374,7 +374,7 @@ def add_parts(total, part):
     return np.add(total, part, out=total if total.ndim else None)
 
 
-# --- questions about the kind of rows, without importing their libraries --------------------------
+# --- rows of any input ----------------------------------------------------------------------------
 
 
 def as_rows(
@@ -400,15 +400,15 @@ def as_rows(
         X = np.asarray(X)
         if X.dtype.kind not in "fiub":
             X = X.astype(np.float64)
-    rows = LocalRows(X, block_size)
     if X.ndim != 2:
         raise ValueError(
             f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
         )
-    rows.assert_finite(names=names)
+    rows = LocalRows(X, block_size)
+    rows.assert_finite(names)
     return rows
 
 
 def is_remote(X: Any) -> bool:
-    """Return True for a Dask collection or an array of zarr, which is read through Dask."""
+    """Return True for Dask collections and arrays of zarr, without importing their libraries."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr", "zarr")

@@ -59,7 +59,7 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
         axes[name].set(title="", xlabel=name)
         axes[name].axhline(0, color="black", linewidth=0.6)
         axes[name].grid(alpha=0.3)
-    outputs = effects.output_names or (model.classes_ if is_classifier(model) else ())
+    outputs: Any = effects.output_names or (model.classes_ if is_classifier(model) else ())
     of_output = f" of {outputs[-1]}" if len(outputs) else ""
     figure.supylabel(f"change of the {effects.output}", fontsize="medium")
     bands = "" if level is None else f", with {level:.0%} confidence bands"

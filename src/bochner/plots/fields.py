@@ -123,7 +123,7 @@ class VectorFieldDisplay:
             style = {"cmap": "RdBu_r" if signed else "viridis", "vmin": -limit if signed else 0.0}
             sides = np.moveaxis(self.grid, -1, 0)
             image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **style)
-            self.figure_.colorbar(image, ax=right, label=self.background.replace("_", " "))
+            self.figure_.colorbar(image, ax=right, label=str(self.background).replace("_", " "))
         lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
         field = np.moveaxis(self.field, -1, 0)
         across, up = self.grid[0, :, 0], self.grid[:, 0, 1]

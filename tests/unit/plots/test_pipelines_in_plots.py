@@ -239,7 +239,7 @@ def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
     assert "harmonic" in plot_harmonics(model, n_shown=1).axes[0].get_title()
     with pytest.raises(TypeError, match="For harmonics, use plot_harmonics"):
         plot_spectrum(model)
-    with pytest.raises(TypeError, match="has frequencies. Use plot_spectrum"):
+    with pytest.raises(TypeError, match=r"has frequencies\. Use plot_spectrum"):
         plot_harmonics(learned_features().fit(*moons))
 
 

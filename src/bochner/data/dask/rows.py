@@ -28,8 +28,8 @@ class DaskRows(Rows):
     """Rows of a two-dimensional Dask array or frame; workers check that numbers are finite.
 
     Sums are added in order within a group of partitions, then by a tree over groups. With
-    ``persist`` the workers keep the groups from the first sum on, if there is room, so that several
-    sums read the data once.
+    ``persist`` the workers keep the groups in memory from the first sum on, if there is room. So
+    several sums read the data once.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class DaskRows(Rows):
 
     @property
     def has_cheap_access(self):
-        """True if workers hold the rows, or can; otherwise some rows cost as much as a pass."""
+        """True if workers keep the rows in memory; otherwise some rows cost as much as a pass."""
         return self._groups.are_persisted()
 
     def sum(self, block, *signals):
@@ -102,7 +102,7 @@ class DaskRows(Rows):
         return signal.pieces if isinstance(signal, PersistedSignal) else _cut(signal, sizes)
 
     def assert_all_finite(self):
-        self.sum(_nothing)
+        self.sum(_zero)
 
     def take(self, numbers):
         import dask
@@ -150,7 +150,7 @@ class _Groups:
         return self.current()
 
     def are_persisted(self):
-        """Return True if the workers hold the rows; persist them first if possible."""
+        """Return True if the workers keep the rows in memory; persist them first if possible."""
         self._persist()
         return self.persisted_groups is not None or is_persisted(self.source)
 
@@ -176,7 +176,7 @@ class _Groups:
         ]
 
     def _persist(self):
-        """Let the workers hold the groups, if that is wanted and there is room."""
+        """Let the workers keep the groups in memory, if that is wanted and there is room."""
         if self.persisted_groups is None and self.persist and has_room(self._bytes()):
             self.persisted_groups = list(persisted(*self._lists(self.bounds)))
 
@@ -190,7 +190,7 @@ def _declared(source):
 
 
 class PersistedSignal:
-    """Signal that the workers hold in pieces, so that it is sent once for many sums."""
+    """Signal that the workers keep in pieces, so that it is sent once for many sums."""
 
     def __init__(self, signal: np.ndarray, sizes: Any):
         self.shape, self.pieces = signal.shape, sent(_cut(signal, sizes))
@@ -201,7 +201,7 @@ def _cut(signal, sizes):
     return [signal[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)]
 
 
-def _nothing(X):
+def _zero(X):
     return np.zeros(())
 
 
