@@ -8,7 +8,7 @@ only on the number of rows and the seed, never on threads, files, partitions or 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -172,18 +172,20 @@ def slice_sum(block: Callable, *arguments: Any) -> tuple:
 def added_in_groups(sums: list) -> tuple:
     """Add tuples of arrays by groups in a fixed order, the same on one machine and on many."""
     while len(sums) > 1:
-        sums = [add_all(sums[i : i + ADDED_AT_ONCE]) for i in range(0, len(sums), ADDED_AT_ONCE)]
+        groups = (sums[i : i + ADDED_AT_ONCE] for i in range(0, len(sums), ADDED_AT_ONCE))
+        sums = [reduce(add_parts, group, None) for group in groups]
     return sums[0]
 
 
-def add_all(sums: list) -> tuple:
-    """Add tuples of arrays from the first to the last."""
-    total = tuple(np.array(part) for part in sums[0])
-    for more in sums[1:]:
-        total = tuple(
-            np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True)
+def add_parts(total: Any, part: Any) -> Any:
+    """Add an array, or a tuple of arrays, to the total (None at first), in place if possible."""
+    if isinstance(part, tuple):
+        return tuple(
+            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
         )
-    return total
+    if total is None:
+        return part.copy()  # the block function may reuse its memory
+    return np.add(total, part, out=total if total.ndim else None)
 
 
 def streamed_blocks(source, row_bytes, rng):

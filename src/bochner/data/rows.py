@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from .._loops.arrays import as_dense, assert_finite, working_dtype
 from .._loops.threads import ordered_map
-from .batches import BatchPlan, local_batches, shuffled_within, streamed_blocks
+from .batches import BatchPlan, add_parts, local_batches, shuffled_within, streamed_blocks
 from .maps import is_mapped, release_pages
 
 # Bytes of one block of rows at most: input, features and temporary arrays.
@@ -213,15 +213,12 @@ class LocalRows(Rows):
         return isinstance(self.source, np.ndarray) and not is_mapped(self.source)
 
     def sum(self, block, *signals):
-        total, blocks = None, self._blocks(block)
+        blocks = self._blocks(block)
         if len(blocks) == 1:  # threads would take longer than the sum
-            return add_parts(total, self._on_block(block, signals, blocks[0]))
-        block_sums = ordered_map(partial(self._on_block, block, signals), blocks)
+            return add_parts(None, self._on_block(block, signals, blocks[0]))
         # Closed explicitly: a traceback could keep the generator, and its threads, alive.
-        with closing(block_sums):
-            for part in block_sums:
-                total = add_parts(total, part)
-        return total
+        with closing(ordered_map(partial(self._on_block, block, signals), blocks)) as block_sums:
+            return reduce(add_parts, block_sums, None)
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         shape = (len(self),) if n_columns is None else (len(self), n_columns)
@@ -361,17 +358,6 @@ def spread_places(length, count):
 def row_numbers(n_rows):
     """Return 0, …, n_rows − 1 as int32 if possible."""
     return np.arange(n_rows, dtype=np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64)
-
-
-def add_parts(total, part):
-    """Add a part to the total, in place after the first block to save allocations."""
-    if isinstance(part, tuple):
-        return tuple(
-            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
-        )
-    if total is None:
-        return part.copy()  # the block function may reuse its memory
-    return np.add(total, part, out=total if total.ndim else None)
 
 
 # --- rows of any input ----------------------------------------------------------------------------
