@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._loops.arrays import working_dtype
 from ..batches import shuffled_within
 from ..checks import assert_unmasked, inconsistent_rows
 from ..rows import LocalRows, Rows, as_rows
@@ -46,10 +47,8 @@ class DaskRows(Rows):
             raise ValueError(
                 f"Got a Dask array of dtype {source.dtype}; bochner needs real numbers."
             )
-        source = source if len(source.chunks[1]) == 1 else source.rechunk({1: -1})
-        self.source = (
-            source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
-        )
+        source = source.rechunk({1: -1})  # no copy if there is one chunk of columns
+        self.source = source.astype(working_dtype(source), copy=False)
         self.block_size, self.names = block_size, names
         self._groups = _Groups(self.source, names, persist)
 
