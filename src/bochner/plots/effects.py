@@ -16,8 +16,9 @@ _LEVELS = 20
 def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | None = None) -> Any:
     """Plot the main effects with the largest spread over the rows of X; return the figure.
 
-    Numbers are drawn as a curve over the values that occur, categories as bars. The title states
-    the share of the variance of the predictions that effects of single columns do not explain.
+    Numbers are drawn as a curve over the values that occur. Categories, and numbers with only two
+    values, are drawn as bars. The title states the share of the variance of the predictions that
+    effects of single columns do not explain.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
     figure, axes = panels(names, size=(3.4, 2.6), most=3, sharey=True)
     for j, name in zip(order, names):
         values = _column(X, name, model)
-        draw = _draw_curve if values.dtype.kind in "fiub" else _draw_bars
+        is_curve = values.dtype.kind in "fiub" and len(np.unique(values[values == values])) > 2
+        draw = _draw_curve if is_curve else _draw_bars
         draw(axes[name], values, main[:, j], half[:, j])
         axes[name].set(title="", xlabel=name)
         axes[name].axhline(0, color="black", linewidth=0.6)
