@@ -133,13 +133,9 @@ def _add_predict_and_report(command: _Add) -> None:
     predict.add_argument("--interval", type=float, metavar="LEVEL", help=about)
     about = "also write how far each row lies outside the training table, from 0 to 1"
     predict.add_argument("--novelty", action="store_true", help=about)
-    about = "copy this column to the output; separate several by commas, or repeat the option"
-    predict.add_argument("--keep", **_COLUMNS, help=about)
     about = "put an apostrophe before texts that a spreadsheet would run as formulas"
     predict.add_argument("--safe-cells", action="store_true", help=about)
-    about = "write to this .csv or .parquet file instead of standard output"
-    predict.add_argument("--out", metavar="FILE", help=about)
-    _add_dialect(predict)
+    _add_output(predict)
 
     about = "explain the predictions for the rows of a table: the contribution of each column"
     explain = command("explain", about)
@@ -147,17 +143,21 @@ def _add_predict_and_report(command: _Add) -> None:
     explain.add_argument("table", metavar="ROWS")
     about = "only the N strongest columns of each row, and the sum of the others"
     explain.add_argument("--strongest", type=_positive, metavar="N", help=about)
-    about = "copy this column to the output; separate several by commas, or repeat the option"
-    explain.add_argument("--keep", **_COLUMNS, help=about)
-    about = "write to this .csv or .parquet file instead of standard output"
-    explain.add_argument("--out", metavar="FILE", help=about)
-    _add_dialect(explain)
+    _add_output(explain)
 
     about = "write a page about a model: evaluation, certificate, comparison, columns"
     report = command("report", about)
     report.add_argument("model", metavar="MODEL")
     about = "HTML file (default: name of the model with .html)"
     report.add_argument("--out", metavar="PAGE", help=about)
+
+
+def _add_output(command: argparse.ArgumentParser) -> None:
+    about = "copy this column to the output; separate several by commas, or repeat the option"
+    command.add_argument("--keep", **_COLUMNS, help=about)
+    about = "write to this .csv or .parquet file instead of standard output"
+    command.add_argument("--out", metavar="FILE", help=about)
+    _add_dialect(command)
 
 
 def _add_dialect(command: argparse.ArgumentParser) -> None:
