@@ -194,12 +194,17 @@ def test_smaller_ridges_are_tried_below_the_best():
     assert len(machine.alphas_) == len(machine.loo_errors_) > 3
     np.testing.assert_allclose(machine.alphas_[:4], [1e-2, 1e-1, 1e-3, 1e-4])
     assert machine.alpha_ == machine.alphas_[np.argmin(machine.loo_errors_)] < 1e-3
-    largest = np.linalg.eigvalsh(machine.prior_.kernel(X))[-1]
-    assert machine.alphas_.min() >= 1e-10 * largest
     residuals = smooth - machine.leave_one_out()
     assert np.mean(residuals**2) == pytest.approx(machine.loo_errors_.min(), rel=1e-6)
     exact = KernelMachine(Gaussian(0.3), alpha=machine.alpha_).fit(X, smooth)
     np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=1e-6)
+
+
+def test_smaller_ridges_end_above_the_rounding_of_the_kernel_matrix():
+    X, _ = data(60)
+    machine = KernelMachine(Gaussian(0.3), alpha=[1e-6, 1e-5]).fit(X, np.sin(X[:, 0]))
+    largest = np.linalg.eigvalsh(machine.prior_.kernel(X))[-1]
+    assert 1e-10 * largest <= machine.alpha_ == machine.alphas_.min() < 1e-9 * largest
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "cg"])

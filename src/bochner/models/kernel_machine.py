@@ -58,8 +58,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         from one eigendecomposition (a row of weight h counts as h rows, one of which is left out);
         conjugate gradients choose the one with the smallest error on held-out rows. If the best is
         the smallest or the largest of them, up to six further decades are tried, as long as each
-        lowers the error by more than 0.1 %. Small ones end at 1e-10 of the largest eigenvalue of the
-        kernel matrix; conjugate gradients only try large ones, which need fewer steps.
+        lowers the error by more than 0.1 %. Small ones end at 1e-10 of the largest eigenvalue of
+        the kernel matrix; conjugate gradients only try large ones, which need fewer steps.
     linear : float or one per column, default 0.0
         Weight of the linear part.
     fit_intercept : bool, default True

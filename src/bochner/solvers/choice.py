@@ -133,8 +133,8 @@ def with_further_ridges(
     """Return ridges and errors, with those of better ridges beyond the best one if it is an edge.
 
     Below the smallest ridge each is a tenth of the one before, above the largest ten times it. At
-    most six are added, none below ``smallest``, as long as each lowers the error by more than 0.1 %:
-    rounding must not decide between ridges.
+    most six are added, none below ``smallest``, as long as each lowers the error by more than
+    0.1 %: rounding must not decide between ridges.
 
     >>> with_further_ridges(np.array([1.0, 2.0]), np.array([1.0, 2.0]), lambda a: a, 0.01)
     (array([1.  , 2.  , 0.1 , 0.01]), array([1.  , 2.  , 0.1 , 0.01]))
