@@ -98,6 +98,8 @@ def test_the_representation_is_a_step_of_pipelines():
     none = GBRFF2Classifier(n_rounds=0).fit(X, TWO)
     assert none.transform(X).shape == (150, 0)
     assert none.alphas_.shape == (0, 1)
+    assert np.all(none.measure_.kernel(X[:3]) == 0)
+    assert "GBRFF2Classifier" in none._repr_html_()  # scikit-learn reads all fitted attributes
 
 
 @every_model

@@ -71,6 +71,7 @@ SHARED_DOCUMENTATION = """
         one; K is n_components in GBRFF1 and 1 in GBRFF2
     phases_ : (n_rounds, n_outputs, K), the phases of the K cosines: ω_j·x^t in GBRFF1, b^t in
         GBRFF2
+    measure_ : FourierMeasure, the learned kernel of Eq. 1
     train_loss_ : (n_rounds, n_outputs), mean exp(−yH) after each round
     feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
         standard deviation of each column
@@ -120,8 +121,10 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         """Learned kernel Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)) of Eq. 1 and 2, summed over classes.
 
         A negative step is a positive one with another landmark if K is 1, or with a landmark of the
-        other class. So its absolute value is the weight of a kernel.
+        other class. So its absolute value is the weight of a kernel. Without rounds it is zero.
         """
+        if not self._n_features_out:
+            return FourierMeasure(np.zeros((1, self.n_features_in_)), np.zeros(1))
         weights = np.abs(self.alphas_)[:, :, None] * self.weights_
         return FourierMeasure(self.expansion_.frequencies, weights.ravel())
 

@@ -217,9 +217,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         check_flag(noise, "noise")
         mean, covariance = self._posterior(X, noise)
         variances = np.atleast_1d(self.noise_variance_) / self.alpha_
-        return self._shaped(
-            draws(mean, covariance, variances, n_samples, as_generator(random_state))
-        )
+        rng = as_generator(random_state)
+        return self._shaped(draws(mean, covariance, variances, n_samples, rng))
 
     def _posterior(self, X, noise=True):
         """Return means at X, and covariances in units of the amplitude, with or without noise."""
