@@ -490,6 +490,32 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "boosting/gbrff_base.py",
+        "unit/test_gbrff_parts.py",
+        {
+            "gbrff-measure-weights": (
+                "np.abs(self.alphas_)[:, :, None] * self.weights_",
+                "np.abs(self.alphas_)[:, :, None] * np.ones_like(self.weights_)",
+            ),
+            "gbrff-parts-of-rounds": (
+                "np.reshape(new, (-1, n_outputs, *size))",
+                "np.reshape(new, (n_outputs, -1, *size)).swapaxes(0, 1)",
+            ),
+            "gbrff-subsample-search": (
+                "margins.signal(k), counts, counts.sum(), rng",
+                "margins.signal(k), margins.counts, counts.sum(), rng",
+            ),
+            "gbrff-subsample-sum": (
+                "margins.signal(k), counts, counts.sum(), rng",
+                "margins.signal(k), counts, margins.n_samples, rng",
+            ),
+            "gbrff-subsample-twice": (
+                "rng.choice(rows, n_left_out, replace=False",
+                "rng.choice(rows, n_left_out, replace=True",
+            ),
+        },
+    ),
+    *_group(
         "boosting/gbrff_base.py boosting/gbrff2.py _loops/boosting_kernels.py data/rows.py",
         "properties/test_boosting_properties.py unit/test_gbrff_layouts.py",
         {
@@ -779,6 +805,41 @@ MUTANTS: list[Mutant] = [
             "systems-linear-columns": (
                 " + (self.X * self.linear) @ some.T",
                 " - (self.X * self.linear) @ some.T",
+            ),
+        },
+    ),
+    *_group(
+        "models/kernel_machine.py solvers/dual.py solvers/posterior.py solvers/choice.py",
+        "unit/test_kernel_posterior.py",
+        {
+            "posterior-likelihood-constant": (
+                "n_samples * (np.log(2 * np.pi * variances) + 1)",
+                "n_samples * np.log(2 * np.pi * variances)",
+            ),
+            "posterior-likelihood-copies": (
+                "np.sum((weights - 1) * np.log(alpha) + np.log(weights))",
+                "np.sum((weights - 1) * np.log(alpha))",
+            ),
+            "posterior-likelihood-path": (
+                "np.sum(np.log((self.values + alpha) / self.weights))",
+                "np.sum(np.log(self.values + alpha))",
+            ),
+            "posterior-covariance-intercept": (
+                "np.outer(unexplained, unexplained) / self.flat.sum()",
+                "np.outer(unexplained, unexplained)",
+            ),
+            "posterior-draws-root": (
+                "root = vectors * np.sqrt(np.maximum(values, 0.0))",
+                "root = vectors * np.maximum(values, 0.0)",
+            ),
+            "posterior-draws-noise": ("+= self.alpha_ if noise else 0.0", "+= self.alpha_"),
+            "ridges-beyond-direction": (
+                "best / 10 if best <= low else best * 10",
+                "best / 10 if best >= high else best * 10",
+            ),
+            "ridges-beyond-rounding": (
+                "errors, error_of, path.smallest_ridge)",
+                "errors, error_of, 0.0)",
             ),
         },
     ),
