@@ -56,8 +56,7 @@ def _add_experiments(command: _Add) -> None:
 
     data = command("data", "list the data sets of the papers, or build them from published files")
     data.add_argument("names", nargs="*", metavar="NAME", help="data set (default: all)")
-    about = "folder of the published files; build the archives of these sets"
-    data.add_argument("--from", dest="folder", metavar="FOLDER", help=about)
+    data.add_argument("--from", dest="folder", metavar="FOLDER", help="folder of published files")
     data.add_argument("--out", metavar="DIR", help="folder of archives (default: BOCHNER_DATA)")
 
     about = "rebuild tables and figures of the papers, with the published numbers"

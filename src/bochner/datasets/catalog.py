@@ -42,7 +42,7 @@ class Entry:
     shape: tuple[int, int]
     sha256: str | None = None
     openml: OpenMLCopy | None = None
-    recipe: Recipe | None = None
+    recipe: Recipe = Recipe("unknown")
 
 
 def _entry(shape, sha256=None, openml=None, **recipe):

@@ -24,16 +24,14 @@ def build(name: str, folder: str | Path, out: str | Path) -> Path:
     The arrays must have the shape and the checksum of the catalog; otherwise nothing is written.
     Files may also be in a folder ``name`` within ``folder``, and compressed with the ending .gz.
     """
-    entry = CATALOG[name]
-    recipe = entry.recipe
-    assert recipe is not None
+    entry, recipe = CATALOG[name], CATALOG[name].recipe
     if recipe.missing:
         raise DatasetNotFound(f"{name}.npz cannot be built: {recipe.missing}.")
     paths = [_published(Path(folder), name, file, recipe.source) for file in recipe.files]
-    contents = [_content(path) for path in paths]
-    arrays = _arrays(recipe, *_READERS[recipe.read](contents))
-    given: Any = arrays["X"].shape
-    expected: Any = entry.shape
+    contents = [path.read_bytes() for path in paths]
+    unpacked = [gzip.decompress(one) if one[:2] == b"\x1f\x8b" else one for one in contents]
+    arrays = _arrays(recipe, *_READERS[recipe.read](unpacked))
+    given, expected = str(arrays["X"].shape), str(entry.shape)
     if sp.issparse(X := arrays["X"]):
         arrays |= {"X_data": X.data.astype("u1"), "X_indices": X.indices.astype("u2")}
         arrays |= {"X_indptr": X.indptr.astype("i4"), "X_shape": np.array(X.shape)}
@@ -60,11 +58,6 @@ def _published(folder: Path, name: str, file: str, source: str) -> Path:
     )
 
 
-def _content(path: Path) -> bytes:
-    content = path.read_bytes()
-    return gzip.decompress(content) if path.suffix == ".gz" else content
-
-
 def _arrays(recipe: Recipe, tables: list[Any], names: list[str]) -> dict[str, Any]:
     """Return the arrays of an archive from tables with the columns of features and labels."""
     cells: Any = sp.vstack(tables) if sp.issparse(tables[0]) else np.concatenate(tables)
@@ -84,10 +77,9 @@ def _arrays(recipe: Recipe, tables: list[Any], names: list[str]) -> dict[str, An
     y = cells[:, targets].toarray() if sp.issparse(cells) else cells[:, targets]
     if not recipe.outputs:
         return arrays | _labels(recipe, y[:, 0])
-    y = _compact(y.astype(np.float64))
-    if recipe.outputs == 1:
-        return arrays | {"y": y[:, 0]}
-    return arrays | {"y": y, "target_names": np.array([names[j] for j in targets])}
+    if recipe.outputs > 1:
+        arrays["target_names"] = np.array([names[j] for j in targets])
+    return arrays | {"y": _compact(y.astype(np.float64)[:, 0 if recipe.outputs == 1 else ...])}
 
 
 def _encoded(cells: np.ndarray, titles: list[str]) -> tuple[np.ndarray, list[str]]:
@@ -129,8 +121,7 @@ def _labels(recipe: Recipe, labels: np.ndarray) -> dict[str, np.ndarray]:
 
 def _text(contents: list[bytes], header: bool = False) -> Tables:
     """Read cells between commas, semicolons or blanks; lines of @, % and | are comments."""
-    tables: list[Any] = []
-    names: list[str] = []
+    tables, names = list[Any](), list[str]()
     for content in contents:
         text = re.sub("[,;\"']", " ", content.decode("latin-1"))
         rows = [line for line in text.splitlines() if line.strip() and line[0] not in "@%|"]
