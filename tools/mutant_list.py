@@ -1480,4 +1480,18 @@ MUTANTS: list[Mutant] = [
             "shapley-leaf-background": ("background = rows[of_rows == leaf]", "background = rows"),
         },
     ),
+    *_group(
+        "datasets/recipes.py",
+        "unit/test_recipes.py",
+        {
+            "recipe-unknown-level": ('if level != "?"]', "]"),
+            "recipe-point-of-labels": ('np.char.rstrip(labels, ".")', "labels"),
+            "recipe-positive-class": (
+                "np.where(np.isin(y, recipe.positive), 1, -1)",
+                "np.where(np.isin(y, recipe.positive), -1, 1)",
+            ),
+            "recipe-longitude": ("np.where(x > 180, x - 360, x)", "np.where(x > 180, x - 180, x)"),
+            "recipe-rooms": ("rooms / households, bedrooms", "rooms / people, bedrooms"),
+        },
+    ),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Learners: stateless rules ``measure, rows, target -> Learned(measure, report)``."""
 
 from ..data.targets import TargetSimilarity
-from .alignment import alignment_losses, alignment_losses_and_gradient
+from .alignment import alignment_losses, alignment_losses_and_gradient, potential
 from .base import AlignmentLearner, AlignmentReport, Learned, Learner, check_learner
 from .descent.joint_descent import DescentReport, JointDescent
 from .evidence import Evidence, LearnedPrior
@@ -46,5 +46,6 @@ __all__ = [
     "divergence_ball_weights",
     "game_equilibrium",
     "gibbs_weights",
+    "potential",
     "project_dual",
 ]
