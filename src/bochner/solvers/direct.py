@@ -302,7 +302,8 @@ class EigenFactorization(Factorization):
         """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * self.rows.feature_mean.size + (len(alphas) + 2) * n_outputs)
-        block = Block(self._errors_block, alphas, data.weights is not None, row_bytes=row_bytes)
+        weighted = data.weights is not None
+        block = Block(self._errors_block, alphas, weighted, row_bytes=row_bytes, allows_nan=True)
         sums, weight = data.rows.sum(block, *self._signals(data))
         return sums / (weight * n_outputs)
 
@@ -325,7 +326,8 @@ class EigenFactorization(Factorization):
 
     def leave_one_out(self, alpha: float, data: TrainingData) -> Any:
         """Return predictions by the fits without each row and its copies."""
-        block = Block(self._left_out_block, alpha, row_bytes=16 * self.rows.feature_mean.size)
+        row_bytes = 16 * self.rows.feature_mean.size
+        block = Block(self._left_out_block, alpha, row_bytes=row_bytes, allows_nan=True)
         signals = self._signals(data)
         return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=signals)
 
@@ -348,7 +350,9 @@ class EigenFactorization(Factorization):
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
             share = self.rows.share
             if features.ndim == 3:
-                observed = ~np.isnan(targets)
+                # An output of a single row does not say which ridge is best.
+                alone = weights[rows, None] * share > 1 - SMALLEST_REMAINDER
+                observed = ~(np.isnan(targets) | alone)
                 share = share * observed
                 design, targets = design * observed[:, :, None], np.where(observed, targets, 0.0)
             for first in range(0, len(alphas), at_once):

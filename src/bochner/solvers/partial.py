@@ -35,7 +35,8 @@ class PartialStatistics(RidgeStatistics):
         cls, features: Callable, data: TrainingData, shift: np.ndarray
     ) -> PartialStatistics:
         """Sum over the rows in one pass; ``features`` maps a block of rows to its features."""
-        block = Block(_observed_sums_block, features, shift, row_bytes=24 * len(shift))
+        row_bytes = 24 * len(shift)
+        block = Block(_observed_sums_block, features, shift, row_bytes=row_bytes, allows_nan=True)
         names = ("gram", "cross", "target_gram", "feature_sum", "target_sum", "observed")
         sums = dict(zip(names, data.rows.sum(block, *data.signals), strict=True))
         return cls(**sums, weight=float(sums["observed"].mean()), shift=shift)
