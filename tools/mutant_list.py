@@ -424,6 +424,31 @@ MUTANTS: list[Mutant] = [
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
         },
     ),
+    *_group(
+        "data/targets.py",
+        "unit/test_operator_models.py",
+        {
+            "convex-covariance": ("return np.average(self.rows, axis=0, weights=weights)",
+                                  "return np.average(self.rows, axis=0)"),
+        },
+    ),
+    *_group(
+        "solvers/partial.py solvers/direct.py solvers/convex.py models/ridge/exact.py "
+        "data/targets.py data/training.py",
+        "unit/test_missing_outputs.py",
+        {
+            "missing-design": ("design * observed[:, :, None]", "design"),
+            "missing-share": ("share = share * observed", "share = share * np.ones_like(targets)"),
+            "missing-intercept": ("gram=self.gram - self.feature_sum[:, :, None] * means[:, None, :]", "gram=self.gram"),
+            "missing-weights": ("scaled = tile[h > 0] * h[h > 0, None]", "scaled = tile[h > 0]"),
+            "missing-diagonal": ("pairs, self._factors() ** 2)", "pairs, self._factors())"),
+            "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
+            "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
+            "missing-pairs": ("np.divide(products, counts, out=", "np.divide(products, counts.max(), out="),
+            "missing-negative-variance": ("(vectors * np.maximum(values, 0.0))", "(vectors * values)"),
+            "missing-empty-rows": ("np.where(empty, 0.0, 1.0 if", "np.where(empty, 1.0, 1.0 if"),
+        },
+    ),
     # --- convex losses, kernels and laws of one's own ---------------------------------------------
     *_group(
         "solvers/convex.py models/operator.py operators/custom.py "
@@ -433,10 +458,7 @@ MUTANTS: list[Mutant] = [
         {
             "convex-hessian": ("theta += product if a == b else product + product.T", "theta += product"),
             "convex-diagonal": ("twice = 1 if a == b else 2", "twice = 1"),
-            "convex-covariance": ("centered = targets - np.average(targets, axis=0, "
-                                  "weights=weights)\n", "centered = targets - "
-                                                        "targets.mean(axis=0)\n"),
-            "convex-smallest-count": ("        loss.check_targets(values)\n", ""),
+            "convex-smallest-count": ("        loss.check_targets(values[~np.isnan(values)][:, None])\n", ""),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
             "custom-even": ("((opposite, \"even\"), (values.transpose", "((values, \"even\"), "
                                                                         "(values.transpose"),

@@ -21,6 +21,8 @@ from bochner import (
     SpectralFeatures,
     SpectralRidge,
     StochasticGradient,
+    load,
+    save,
 )
 from bochner.losses import Huber, Poisson, Quantile, Squared
 
@@ -332,3 +334,12 @@ def test_what_is_refused():
         ridge(KERNELS["matrix"]).fit(X, np.nan_to_num(Y)).merge(fitted)
     with pytest.raises(ValueError, match="more than max_bytes"):
         OperatorKernelRidge(max_bytes=1000).fit(X, Y)
+
+
+def test_a_saved_model_predicts_the_same(tmp_path):
+    pytest.importorskip("skops")
+    X, Y, _ = problem()
+    for name in ("ridge", "regressor", "exact"):
+        model = clone(MODELS[name]).fit(X, Y)
+        save(model, tmp_path / "model.skops")
+        np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(X), model.predict(X))
