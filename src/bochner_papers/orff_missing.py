@@ -6,10 +6,11 @@ from sklearn.metrics import r2_score
 from bochner.datasets import load
 from bochner.models.ridge import OperatorKernelRidge
 from bochner.operators import Decomposable, Helmholtz
+from bochner.plots._canvas import panels
 from bochner.priors import Gaussian
 
 from .orff_real import wind_inputs
-from .runner.results import Case, Results, every, grouped, judged
+from .runner.results import Case, Figure, Results, every, grouped, judged
 
 PAPER = "Beyond Brault, Heinonen, d'Alché-Buc 2016: outputs that are only partly observed"
 CLAIM = "If half of the outputs of the training rows are missing at random, outputs coupled by their covariance predict the missing outputs and those of new rows better than independent ones."
@@ -30,6 +31,7 @@ _FIELD = "Helmholtz 0.5"
 _SCALES = (0.25, 1.0, 4.0)  # times gamma="scale"; of winds, times the lengths
 _LENGTHS = (0.5, 1.0, 2.0)  # of winds, in units of 10 degrees
 _N_TEST = 2000
+_SCORES = {"missing": "missing outputs", "held_out": "new rows"}
 
 
 def cases(scale: str) -> list[Case]:
@@ -115,25 +117,44 @@ def verdict(results: Results) -> tuple[str, str]:
     paired difference, at missing outputs and on held-out rows, on most sets, and behind by as much
     on none.
     """
-    lines, ahead, behind = [], 0, 0
     sets = list(dict.fromkeys(case["data"] for case, _ in results))
+    lines, ahead, behind = [], 0, 0
     for name in sets:
         words, signs = [], []
-        for score, where in (("missing", "missing outputs"), ("held_out", "new rows")):
-            found = grouped(results, score, "data", "method")
-            base = np.array(found.get((name, "independent"), []))
-            coupled = np.array(found.get((name, "covariance"), []))
-            if len(base) < 3 or len(base) != len(coupled):
+        for score, where in _SCORES.items():
+            base, gains, error = _gains(results, name, score)
+            if len(gains) < 3:
                 return "cannot tell", "needs three seeds of both kernels on each set"
-            gains = coupled - base
-            error = gains.std(ddof=1) / np.sqrt(len(gains))
-            signs.append(np.sign(gains.mean()) * (abs(gains.mean()) > 2 * error))
-            words.append(
-                f"{where} {base.mean():.3f} to {coupled.mean():.3f} "
-                f"({gains.mean():+.3f} ± {error:.3f})"
-            )
+            gain = gains.mean()
+            signs.append(np.sign(gain) * (abs(gain) > 2 * error))
+            words.append(f"{where} {base:.3f} to {base + gain:.3f} ({gain:+.3f} ± {error:.3f})")
         ahead, behind = ahead + (min(signs) > 0), behind + (min(signs) < 0)
         lines.append(f"{name}: {', '.join(words)}")
     if len(sets) < len(NEEDS):
         return "cannot tell", f"{len(sets)} of {len(NEEDS)} data sets"
     return judged(ahead > len(sets) / 2 and not behind, "R², " + "; ".join(lines))
+
+
+def _gains(results, name, score):
+    """Return the mean R² of independent outputs, the gains of the covariance, and their error."""
+    found = grouped(results, score, "data", "method")
+    base, coupled = (np.array(found.get((name, of), [])) for of in ("independent", "covariance"))
+    if len(base) < 2 or len(base) != len(coupled):
+        return np.nan, np.empty(0), np.nan
+    gains = coupled - base
+    return base.mean(), gains, gains.std(ddof=1) / np.sqrt(len(gains))
+
+
+def figure(results: Results) -> Figure:
+    """Gain in R² by the covariance on each data set, with two standard errors."""
+    sets = list(dict.fromkeys(case["data"] for case, _ in results))
+    canvas, axes = panels(list(_SCORES.values()), size=(3.4, 2.4), most=2)
+    for score, where in _SCORES.items():
+        for place, name in enumerate(sets):
+            _, gains, error = _gains(results, name, score)
+            if len(gains):
+                axes[where].errorbar(gains.mean(), place, xerr=2 * error, fmt="o", color="C0")
+        axes[where].axvline(0, color="gray")
+        axes[where].set(xlabel="gain in R²")
+        axes[where].set_yticks(range(len(sets)), sets)
+    return canvas

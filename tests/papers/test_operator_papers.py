@@ -13,7 +13,7 @@ from bochner import CurlFree, Decomposable, Gaussian, OperatorKernelRidge
 from bochner.datasets import data_folder
 from bochner_papers.orff_protocol import two_fold_lambda
 
-NAMES = ["orff_figure1", "orff_figure2", "orff_figure3", "orff_real"]
+NAMES = ["orff_figure1", "orff_figure2", "orff_figure3", "orff_real", "orff_missing"]
 
 
 def module(name):
