@@ -140,6 +140,8 @@ def test_figures_are_drawn_from_results(name):
     value = {
         "error": 0.1,
         "r2": 0.5,
+        "missing": 0.5,
+        "held_out": 0.5,
         "fit_seconds": 1.0,
         "empirical": 1.0,
         "exact": 1.0,
