@@ -399,7 +399,7 @@ MUTANTS: list[Mutant] = [
 '            )'), 'out[rows] = noise * (1 + self.outputs.variances(features, design, inverse, penalties))'),
             "ridge-mean-leverage": ("spent / (outputs.n_outputs * weight)", "spent / weight"),
             "ridge-mean-leverage-eigen": ("/ (self.outputs.n_outputs * self.weight) + "
-                                          "self.rows.share", "/ self.weight"),
+                                          "self.rows.mean_share", "/ self.weight"),
         },
     ),
     *_group(
@@ -444,8 +444,7 @@ MUTANTS: list[Mutant] = [
             "missing-diagonal": ("pairs, self._factors() ** 2)", "pairs, self._factors())"),
             "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
             "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
-            "missing-pairs": ("np.divide(products, counts, out=", "np.divide(products, counts.max(), out="),
-            "missing-negative-variance": ("(vectors * np.maximum(values, 0.0))", "(vectors * values)"),
+            "missing-pairs": ("products / np.sqrt(np.outer(totals, totals))", "products / totals"),
             "missing-empty-rows": ("np.where(empty, 0.0, 1.0 if", "np.where(empty, 1.0, 1.0 if"),
         },
     ),
@@ -1052,8 +1051,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
-                "intercept = centered.target_mean - centered.feature_mean @ coefficients",
-                "intercept = centered.target_mean",
+                "return self.target_mean - self.feature_mean @ coefficients",
+                "return self.target_mean",
             ),
             "ridge-merged-shift": ("other._statistics.around(self._statistics.shift)", "other._statistics"),
             "ridge-root-weights": (
@@ -1061,9 +1060,10 @@ MUTANTS: list[Mutant] = [
                 "Eigensystem.of_rows(root * features, targets)",
             ),
             "ridge-largest": ("float(np.max(alphas[errors <=", "float(np.min(alphas[errors <="),
-            "ridge-mean-kernel": (('outputs.mean_diagonal(\n'
-'            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight\n'
-'        )'), 'outputs.mean_diagonal((sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)))'),
+            "ridge-mean-kernel": (
+                "outputs.mean_diagonal(sums.gram_diagonal / sums.weight)",
+                "outputs.mean_diagonal(sums.gram_diagonal)",
+            ),
         },
     ),
     *_group(
@@ -1075,8 +1075,8 @@ MUTANTS: list[Mutant] = [
                 "np.cov(y.T, bias=True)",
             ),
             "exact-ridge-design": (
-                "system.vectors * np.sqrt(system.values) / root\n",
-                "system.vectors * np.sqrt(system.values)\n",
+                "design = system.vectors * np.sqrt(system.values) / root\n",
+                "design = system.vectors * np.sqrt(system.values)\n",
             ),
         },
     ),

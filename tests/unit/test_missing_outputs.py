@@ -277,18 +277,19 @@ def test_deviations_and_leverages_are_those_of_the_observed_entries():
     np.testing.assert_allclose(deviations**2, variances, rtol=1e-8)
 
 
-def test_covariance_is_that_of_the_rows_that_observe_both_outputs():
-    _, Y, weights = problem(200)
+def test_covariance_is_that_of_filled_outputs_with_the_observed_variances():
+    X, Y, weights = problem(200)
     model = OperatorKernelRidge(Decomposable(output_matrix="covariance"), alpha=1.0)
-    matrix = model.fit(problem(200)[0], Y, weights).kernel_.matrix()
-    means = [np.average(c[s], weights=weights[s]) for c in Y.T for s in [~np.isnan(c)]]
+    matrix = model.fit(X, Y, weights).kernel_.matrix()
+    columns = [(column, ~np.isnan(column)) for column in Y.T]
+    means = [np.average(column[seen], weights=weights[seen]) for column, seen in columns]
     expected = np.empty((3, 3))
     for a in range(3):
         for b in range(3):
             both = ~np.isnan(Y[:, a] + Y[:, b])
             products = (Y[both, a] - means[a]) * (Y[both, b] - means[b])
-            expected[a, b] = np.average(products, weights=weights[both])
-    assert np.linalg.eigvalsh(expected)[0] > 0
+            totals = weights @ ~np.isnan(Y[:, [a, b]])
+            expected[a, b] = weights[both] @ products / np.sqrt(totals.prod())
     scale = np.trace(expected) / 3
     expected = 0.999 * expected / scale + 0.001 * np.eye(3)
     np.testing.assert_allclose(matrix, expected, atol=1e-12)
@@ -299,7 +300,21 @@ def test_covariance_is_that_of_the_rows_that_observe_both_outputs():
         rows = slice(start, start + 20)
         Y[rows, a], Y[rows, b] = signal[rows], sign * signal[rows]
     matrix = model.fit(problem(60)[0], Y).kernel_.matrix()
-    assert np.linalg.eigvalsh(matrix)[0] >= 0
+    assert np.linalg.eigvalsh(matrix)[0] > 0
+
+
+def test_coupling_finds_missing_outputs_of_outputs_that_go_together():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(120, 1))
+    signal = np.sin(2 * X[:, 0])
+    Y = np.column_stack([signal, 0.8 * signal]) + 0.1 * rng.normal(size=(120, 2))
+    gap = X[:, 0] > 0
+    errors = {}
+    for matrix in (None, "covariance"):
+        model = ridge(Decomposable(Gaussian(1.0), matrix), n_components=50, fit_intercept=True)
+        missing = np.where(gap[:, None] & [True, False], np.nan, Y)
+        errors[matrix] = np.mean((model.fit(X, missing).predict(X) - Y)[gap, 0] ** 2)
+    assert errors["covariance"] < 0.3 * errors[None]
 
 
 def test_what_is_refused():

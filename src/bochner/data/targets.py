@@ -341,23 +341,19 @@ class Values(Target):
     def covariance(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the covariance of the outputs.
 
-        Each entry of a partial target is that of the rows that observe both outputs, around the
-        means of all observed values, and zero without such rows. Negative eigenvalues of this
-        matrix are replaced by zero.
+        Of partial targets, an entry is the sum over the rows that observe both outputs, divided by
+        the root of the product of the rows that observe each. This is positive semi-definite for
+        any missing values, and correlations are smaller if few rows observe both.
         """
-        centered = self.rows - self.mean(weights)
-        partial = self.is_partial
+        centered, partial = self.rows - self.mean(weights), self.is_partial
         observed = ~np.isnan(centered)
         centered = np.where(observed, centered, 0.0) if partial else centered
         counted = centered if weights is None else weights[:, None] * centered
         products = counted.T @ centered
         if not partial:
             return products / (len(self) if weights is None else weights.sum())
-        counts = (observed if weights is None else weights[:, None] * observed).T @ (1.0 * observed)
-        values, vectors = np.linalg.eigh(
-            np.divide(products, counts, out=np.zeros_like(products), where=counts > 0)
-        )
-        return (vectors * np.maximum(values, 0.0)) @ vectors.T
+        totals = np.sum(observed if weights is None else weights[:, None] * observed, axis=0)
+        return products / np.sqrt(np.outer(totals, totals))
 
     def extent(
         self, center: np.ndarray, weights: np.ndarray | None = None

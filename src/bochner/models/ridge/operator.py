@@ -99,8 +99,8 @@ class OperatorRidge(RidgeModel):
     NaN in a two-dimensional y is a missing output: the sum is then over the observed outputs, and
     so are leave-one-out errors, where a row is left out with all its outputs, and the intercept.
     The outputs no longer decouple, and one Gram matrix is summed for each of them.
-    ``output_matrix="covariance"`` has an entry for each pair of outputs from the rows that observe
-    both; negative eigenvalues become zero. ``score``, ``partial_fit`` and ``merge`` refuse NaN.
+    ``output_matrix="covariance"`` is that of outputs whose missing values are the mean, rescaled to
+    the observed variances. ``score``, ``partial_fit`` and ``merge`` refuse NaN.
 
     Parameters
     ----------
