@@ -21,6 +21,13 @@ DEVIATIONS = (
     "Bandwidth and ridge are chosen by the leave-one-out error of the observed outputs. "
     "Of winds, whole locations are held out."
 )
+TRIED = (
+    "Fields of curl and divergence for winds: R² as that of independent outputs. Covariances of the "
+    "rows that observe both outputs, with negative eigenvalues set to zero: R² of sarcos_4449 falls "
+    "by 0.07 at missing outputs. Rates of all columns and the output matrix by marginal likelihood "
+    "(three or four seeds, 60 to 269 rows): the full matrix changes mean R² against a diagonal one "
+    "by -0.01 to +0.02."
+)
 
 _METHODS = (
     "independent",

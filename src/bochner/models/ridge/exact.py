@@ -24,7 +24,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     Decomposable kernels k A are solved in two steps (n x n instead of (n p) x (n p) matrices).
 
     NaN in a two-dimensional y is a missing output: G is then the matrix between the observed
-    entries of y, of a decomposable kernel, too, and leave-one-out leaves out a row with all its
+    entries of y, also for a decomposable kernel. Leave-one-out leaves out a row with all its
     outputs. See ``OperatorRidge`` for ``output_matrix="covariance"``.
 
     Parameters

@@ -403,7 +403,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return the exact prediction of each training row by the fit without it and its copies.
 
-        X and y must be all rows of the training data.
+        X and y must be all rows of the training data. Missing outputs remain NaN.
         """
         data = self._with_target(self._read_rows(X), y, sample_weight).with_copies()
         return self._as_given(self._eigen().leave_one_out(self.alpha_, data))

@@ -96,8 +96,8 @@ class OperatorRidge(RidgeModel):
     Minimizes Σ_i ‖Ψ(x_i) θ − y_i‖² + α ‖θ‖², and Ψ(x) Ψ(z)ᵀ approximates K(x, z) by random
     Fourier features. The paper divides the sum by n: its λ is α / n.
 
-    NaN in a two-dimensional y is a missing output: the sum is then over the observed outputs, and
-    so are leave-one-out errors, where a row is left out with all its outputs, and the intercept.
+    NaN in a two-dimensional y is a missing output: the sum is then over the observed outputs. So
+    are the intercept and leave-one-out errors, where a row is left out with all its outputs.
     The outputs no longer decouple, and one Gram matrix is summed for each of them.
     ``output_matrix="covariance"`` is that of outputs whose missing values are the mean, rescaled to
     the observed variances. ``score``, ``partial_fit`` and ``merge`` refuse NaN.
