@@ -23,6 +23,7 @@ from bochner import (
     Sinc,
     SpectralClassifier,
     SpectralFeatures,
+    SpectralRidge,
     spherical_harmonics,
 )
 from tests.test_documentation import PUBLIC
@@ -153,6 +154,9 @@ def test_the_page_of_figures_takes_the_larger_scale(tmp_path):
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 MESSAGES = {
     "Input X contains NaN": lambda: SpectralFeatures().fit(np.where(ROWS > 1, np.nan, ROWS)),
+    "Input y contains NaN, but ... needs every output of every row": lambda: SpectralRidge().fit(
+        ROWS, np.where(ROWS > 1, np.nan, ROWS)
+    ),
     "learner must be an object, got the class ...": lambda: SpectralFeatures(learner=PacBayes).fit(
         ROWS, ROWS[:, 0]
     ),

@@ -415,7 +415,7 @@ MUTANTS: list[Mutant] = [
 '            )'), 'out[rows] = noise * (1 + self.outputs.variances(features, design, inverse, penalties))'),
             "ridge-mean-leverage": ("spent / (outputs.n_outputs * weight)", "spent / weight"),
             "ridge-mean-leverage-eigen": ("/ (self.outputs.n_outputs * self.weight) + "
-                                          "self.rows.share", "/ self.weight"),
+                                          "self.rows.mean_share", "/ self.weight"),
         },
     ),
     *_group(
@@ -440,6 +440,30 @@ MUTANTS: list[Mutant] = [
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
         },
     ),
+    *_group(
+        "data/targets.py",
+        "unit/test_operator_models.py",
+        {
+            "convex-covariance": ("return np.average(self.rows, axis=0, weights=weights)",
+                                  "return np.average(self.rows, axis=0)"),
+        },
+    ),
+    *_group(
+        "solvers/partial.py solvers/direct.py solvers/convex.py models/ridge/exact.py "
+        "data/targets.py data/training.py",
+        "unit/test_missing_outputs.py",
+        {
+            "missing-design": ("design * observed[:, :, None]", "design"),
+            "missing-share": ("share = share * observed", "share = share * np.ones_like(targets)"),
+            "missing-intercept": ("gram=self.gram - self.feature_sum[:, :, None] * means[:, None, :]", "gram=self.gram"),
+            "missing-weights": ("scaled = tile[h > 0] * h[h > 0, None]", "scaled = tile[h > 0]"),
+            "missing-diagonal": ("pairs, self._factors() ** 2)", "pairs, self._factors())"),
+            "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
+            "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
+            "missing-pairs": ("products / np.sqrt(np.outer(totals, totals))", "products / totals"),
+            "missing-empty-rows": ("np.where(empty, 0.0, 1.0 if", "np.where(empty, 1.0, 1.0 if"),
+        },
+    ),
     # --- convex losses, kernels and laws of one's own ---------------------------------------------
     *_group(
         "solvers/convex.py models/operator.py operators/custom.py "
@@ -449,10 +473,7 @@ MUTANTS: list[Mutant] = [
         {
             "convex-hessian": ("theta += product if a == b else product + product.T", "theta += product"),
             "convex-diagonal": ("twice = 1 if a == b else 2", "twice = 1"),
-            "convex-covariance": ("centered = targets - np.average(targets, axis=0, "
-                                  "weights=weights)\n", "centered = targets - "
-                                                        "targets.mean(axis=0)\n"),
-            "convex-smallest-count": ("        loss.check_targets(values)\n", ""),
+            "convex-smallest-count": ("        loss.check_targets(values[~np.isnan(values)][:, None])\n", ""),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
             "custom-even": ("((opposite, \"even\"), (values.transpose", "((values, \"even\"), "
                                                                         "(values.transpose"),
@@ -1107,8 +1128,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
-                "intercept = centered.target_mean - centered.feature_mean @ coefficients",
-                "intercept = centered.target_mean",
+                "return self.target_mean - self.feature_mean @ coefficients",
+                "return self.target_mean",
             ),
             "ridge-merged-shift": ("other._statistics.around(self._statistics.shift)", "other._statistics"),
             "ridge-root-weights": (
@@ -1116,9 +1137,10 @@ MUTANTS: list[Mutant] = [
                 "Eigensystem.of_rows(root * features, targets)",
             ),
             "ridge-largest": ("float(np.max(alphas[errors <=", "float(np.min(alphas[errors <="),
-            "ridge-mean-kernel": (('outputs.mean_diagonal(\n'
-'            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight\n'
-'        )'), 'outputs.mean_diagonal((sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)))'),
+            "ridge-mean-kernel": (
+                "outputs.mean_diagonal(sums.gram_diagonal / sums.weight)",
+                "outputs.mean_diagonal(sums.gram_diagonal)",
+            ),
         },
     ),
     *_group(
@@ -1130,8 +1152,8 @@ MUTANTS: list[Mutant] = [
                 "np.cov(y.T, bias=True)",
             ),
             "exact-ridge-design": (
-                "system.vectors * np.sqrt(system.values) / root\n",
-                "system.vectors * np.sqrt(system.values)\n",
+                "design = system.vectors * np.sqrt(system.values) / root\n",
+                "design = system.vectors * np.sqrt(system.values)\n",
             ),
         },
     ),

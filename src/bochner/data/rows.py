@@ -32,16 +32,26 @@ SHARED_BYTES = 2**18
 class Block(partial):
     """Partial function of a block of rows that states the temporary bytes it needs per row.
 
+    Signals with NaN are refused on Dask, unless ``allows_nan`` is true.
+
     >>> Block(np.multiply, 2.0, row_bytes=8)(np.arange(3.0))
     array([0., 2., 4.])
     """
 
     row_bytes: int
+    allows_nan: bool
 
     def __new__(
-        cls, function: Callable, /, *args: Any, row_bytes: int = 0, **keywords: Any
+        cls,
+        function: Callable,
+        /,
+        *args: Any,
+        row_bytes: int = 0,
+        allows_nan: bool = False,
+        **keywords: Any,
     ) -> Self:
         block = super().__new__(cls, function, *args, **keywords)
+        block.allows_nan = allows_nan
         block.row_bytes = max(int(row_bytes), getattr(function, "row_bytes", 0))
         return block
 

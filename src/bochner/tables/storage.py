@@ -58,6 +58,7 @@ _OURS = {
     "priors.sinc": "Sinc",
     "solvers.direct": "Cholesky Eigen EigenFactorization Eigensystem",
     "solvers.iterative": "ConjugateGradient LBFGS StochasticGradient",
+    "solvers.partial": "PartialOutputs PartialStatistics",
     "solvers.problem": "CenteredRows CoupledOutputs DecoupledOutputs RidgeStatistics",
     "tables.columns.column_kinds": "CategoryColumn DateColumn NumberColumn",
     "tables.columns.reader": "ColumnReader",

@@ -237,7 +237,7 @@ def _checked(first, declared, names, *parts):
 def _group_sum(block, block_size, parts, *signals):
     """Return the sum over the partitions of a group in order, None if all are empty."""
     total, start = None, 0
-    columns = [_finite_signal(signal) for signal in signals]
+    columns = [_finite_signal(block, signal) for signal in signals]
     for part in parts:
         rows = slice(start, start + part.shape[0])
         start = rows.stop
@@ -249,7 +249,7 @@ def _group_sum(block, block_size, parts, *signals):
 
 def _group_map(block, n_columns, dtype, block_size, parts, *signals):
     """Return the map over the partitions of a group in order."""
-    start, columns = 0, [_finite_signal(signal) for signal in signals]
+    start, columns = 0, [_finite_signal(block, signal) for signal in signals]
     out = np.empty(
         (sum(part.shape[0] for part in parts), *(() if n_columns is None else (n_columns,))), dtype
     )
@@ -275,9 +275,10 @@ def _stacked(parts):
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
-def _finite_signal(signal):
+def _finite_signal(block, signal):
     assert_unmasked(signal, "y")
     signal = np.asarray(signal)
     if signal.dtype.kind == "f":
-        LocalRows(signal).assert_finite("y", place=" of its partition")
+        allow_nan = getattr(block, "allows_nan", False)
+        LocalRows(signal).assert_finite("y", place=" of its partition", allow_nan=allow_nan)
     return signal
