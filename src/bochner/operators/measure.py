@@ -15,14 +15,15 @@ from ..measures.fourier import AtomicMeasure, FourierMeasure, canonical_frequenc
 class OperatorMeasure(AtomicMeasure):
     """K(x, z) = Σ_j w_j cos(ω_j·(x − z)) B_j B_jᵀ, an operator-valued kernel as a finite measure.
 
-    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5.
+    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5. Factors may be complex, for kernels that
+    are not even in x − z: K(x, z) = Σ_j w_j Re(exp(i ω_j·(x − z)) B_j B_jᴴ).
 
     Parameters
     ----------
     scalar : FourierMeasure
         The frequencies ω and weights w.
     factors : array (n_atoms, n_outputs, rank) or (1, n_outputs, rank)
-        The matrices B; one when all atoms share it.
+        The matrices B, real or complex; one when all atoms share it.
     weights : array (n_atoms,), default None
         Other weights w than those of ``scalar``.
 
@@ -43,12 +44,16 @@ class OperatorMeasure(AtomicMeasure):
     weights: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3))
+        dtype = complex if np.iscomplexobj(self.factors) else None
+        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3, dtype=dtype))
         if len(self.factors) not in (1, len(self.scalar)):
             raise ValueError(
                 f"Got {len(self.factors)} factors for {len(self.scalar)} atoms; give one per atom, "
                 "or one for all of them."
             )
+        if self.is_complex:  # one for each atom: this kernel is not decomposable
+            each = np.broadcast_to(self.factors, (len(self.scalar), *self.factors.shape[1:]))
+            object.__setattr__(self, "factors", each)
         if self.weights is not None:
             object.__setattr__(self, "scalar", self.scalar.reweighted(self.weights))
         object.__setattr__(self, "weights", self.scalar.weights)
@@ -70,8 +75,22 @@ class OperatorMeasure(AtomicMeasure):
 
     @property
     def shared(self) -> bool:
-        """True if all atoms share one factor: the kernel is then decomposable."""
-        return len(self.factors) == 1
+        """True if all atoms share one real factor: the kernel is then decomposable."""
+        return len(self.factors) == 1 and not self.is_complex
+
+    @property
+    def is_complex(self) -> bool:
+        """True if the factors are complex."""
+        return np.iscomplexobj(self.factors)
+
+    @property
+    def paired_factors(self) -> np.ndarray:
+        """Factors as real maps from the two parameters of an atom to those of its cosine and sine.
+
+        (2, 2, n_atoms, n_outputs, rank), [[F, G], [−G, F]] for B = F + iG.
+        """
+        real, imaginary = self.factors.real, self.factors.imag
+        return np.array([[real, imaginary], [-imaginary, real]])
 
     @property
     def n_columns(self) -> int:
@@ -79,8 +98,8 @@ class OperatorMeasure(AtomicMeasure):
         return 2 * len(self) * self.rank
 
     def operators(self) -> np.ndarray:
-        """Return A_j = B_j B_jᵀ, (n_atoms or 1, n_outputs, n_outputs)."""
-        return self.factors @ self.factors.transpose(0, 2, 1)
+        """Return A_j = B_j B_jᴴ, (n_atoms or 1, n_outputs, n_outputs)."""
+        return self.factors @ self.factors.conj().transpose(0, 2, 1)
 
     def take(self, indices: Any) -> Self:
         """Return the measure on the selected atoms, with their weights."""
@@ -95,7 +114,9 @@ class OperatorMeasure(AtomicMeasure):
         """Return the same kernel with equal atoms joined and zero weights dropped."""
         keys = canonical_frequencies(self.scalar.frequencies)
         if not self.shared:
-            keys = np.column_stack([keys, self.operators().reshape(len(self), -1) + 0.0])
+            turned = np.any(keys != self.scalar.frequencies, axis=1)[:, None, None]
+            operators = np.where(turned, self.operators().conj(), self.operators())
+            keys = np.column_stack([keys, operators.reshape(len(self), -1) + 0.0])
         return self._merged_by(keys)
 
     def _joined(self, others: Sequence[Self]) -> Self:
@@ -127,6 +148,12 @@ class OperatorMeasure(AtomicMeasure):
 
     def spread(self, waves: np.ndarray) -> np.ndarray:
         """Return Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
+        if self.is_complex:
+            products = _paired(waves.reshape(len(waves), 2, 1, len(self), 1), axis=1)
+            products = products * self.factors.conj().transpose(1, 0, 2)
+            return _unpaired(products, axis=2).reshape(
+                len(waves), self.n_outputs, self.n_columns
+            )
         pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
         return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(
             len(waves), self.n_outputs, self.n_columns
@@ -136,9 +163,12 @@ class OperatorMeasure(AtomicMeasure):
         """Return coefficients of the scalar features, (2 n_atoms, n_outputs), for parameters θ.
 
         Row (·, j) is B_j θ_j. The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``, one matrix
-        product.
+        product. For complex factors, θ_cos − i θ_sin is multiplied by B_j.
         """
         theta = np.reshape(parameters, (2, len(self), self.rank))
+        if self.is_complex:
+            products = np.einsum("jr,jpr->jp", _paired(theta), self.factors)
+            return _unpaired(products).reshape(2 * len(self), self.n_outputs)
         if self.shared:
             return (theta @ self.factors[0].T).reshape(2 * len(self), self.n_outputs)
         return np.einsum("ajr,jpr->ajp", theta, self.factors).reshape(2 * len(self), self.n_outputs)
@@ -146,6 +176,10 @@ class OperatorMeasure(AtomicMeasure):
     def contract(self, coefficients: np.ndarray) -> np.ndarray:
         """Apply the transpose of ``expand``, (2 n_atoms, n_outputs) to (n_columns,)."""
         stacked = np.reshape(coefficients, (2, len(self), self.n_outputs))
+        if self.is_complex:
+            return _unpaired(
+                np.einsum("jp,jpr->jr", _paired(stacked), self.factors.conj())
+            ).ravel()
         if self.shared:
             return (stacked @ self.factors[0]).ravel()
         return np.einsum("ajp,jpr->ajr", stacked, self.factors).ravel()
@@ -157,10 +191,25 @@ class OperatorMeasure(AtomicMeasure):
             return self.scalar.kernel(X, Z)[:, :, None, None] * self.operators()[0]
         left = self.scalar.features(X)
         right = left if Z is X else self.scalar.features(Z)
-        operators = self.operators()
+        operators, odd = self.operators(), 0.0
+        turned = np.concatenate([-left[:, len(self) :], left[:, : len(self)]], axis=1)
         gram = np.empty((len(X), len(Z), self.n_outputs, self.n_outputs), left.dtype)
         for a in range(self.n_outputs):
-            for b in range(a + 1):  # K(x, z) is symmetric: each A_j is, and the cosine is even
-                entries = np.tile(operators[:, a, b], 2).astype(left.dtype)
-                gram[:, :, a, b] = gram[:, :, b, a] = (left * entries) @ right.T
+            for b in range(a + 1):  # A_j is Hermitian: the sine has opposite signs for (b, a)
+                entries = np.tile(operators[:, a, b], 2)
+                even = (left * entries.real.astype(left.dtype)) @ right.T
+                if self.is_complex:
+                    odd = (turned * entries.imag.astype(left.dtype)) @ right.T
+                gram[:, :, a, b], gram[:, :, b, a] = even + odd, even - odd
         return gram
+
+
+def _paired(parts, axis=0):
+    """Return c − is for the pairs (c, s) along an axis of length 2."""
+    cosine, sine = np.moveaxis(parts, axis, 0)
+    return cosine - 1j * sine
+
+
+def _unpaired(numbers, axis=0):
+    """Return the pairs (c, s) of numbers c − is along a new axis."""
+    return np.stack([numbers.real, -numbers.imag], axis=axis)

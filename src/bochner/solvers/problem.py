@@ -270,16 +270,23 @@ class CoupledOutputs:
         """Return M, whose entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}.
 
         For the curl-free kernel (B = ω) it is the entrywise product of φᵀφ and the Gram matrix of
-        the frequencies.
+        the frequencies. Complex factors B = F + iG act on cosine and sine as [[F, G], [−G, F]].
         """
         n_atoms, rank = len(self.measure), self.measure.rank
+        waves = gram.reshape(2, n_atoms, 2, n_atoms)
+        if self.measure.is_complex:
+            paired, indices = self.measure.paired_factors, "acjpr,ajbk,bdkps->cjrdks"
+            product = np.einsum(indices, paired, waves, paired, optimize=True)
+            return product.reshape(self.measure.n_columns, self.measure.n_columns)
         stacked = self.measure.factors.transpose(1, 0, 2).reshape(self.n_outputs, n_atoms * rank)
         overlaps = (stacked.T @ stacked).reshape(n_atoms, rank, n_atoms, rank)
-        waves = gram.reshape(2, n_atoms, 2, n_atoms)
         product = waves[:, :, None, :, :, None] * overlaps[None, :, :, None, :, :]
         return product.reshape(self.measure.n_columns, self.measure.n_columns)
 
     def diagonal(self, gram_diagonal):
+        if self.measure.is_complex:  # products of cosine and sine are left out; they add up to 0
+            squares = np.sum(self.measure.paired_factors**2, axis=3)
+            return np.einsum("acjr,aj->cjr", squares, gram_diagonal.reshape(2, -1)).reshape(-1, 1)
         squared = np.sum(self.measure.factors**2, axis=1)
         return (gram_diagonal.reshape(2, len(self.measure), 1) * squared).reshape(-1, 1)
 
@@ -294,7 +301,7 @@ class CoupledOutputs:
 
     def largest(self, mean_squares):
         weights = mean_squares.reshape(2, -1).sum(axis=0)
-        mean = np.einsum("j,jab->ab", weights, self.measure.operators())
+        mean = np.einsum("j,jab->ab", weights, self.measure.operators().real)
         return float(np.linalg.eigvalsh(mean)[-1])
 
     def mean_diagonal(self, mean_squares):
