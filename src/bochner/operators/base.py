@@ -1,6 +1,7 @@
 """Base class of operator-valued kernels: a scalar prior and a matrix factor per frequency."""
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -102,7 +103,24 @@ class OperatorKernel(NestedDefaults, ABC):
         prior = self.checked_prior()
         if isinstance(prior, FourierMeasure):
             return self
-        return clone(self).set_params(prior=prior.resolved(X, weights))
+        return self.with_prior(prior.resolved(X, weights))
+
+    def with_prior(self, prior: Any) -> Self:
+        """Return this kernel with another prior."""
+        return clone(self).set_params(prior=prior)
+
+    def __add__(self, other: Any) -> Any:
+        from .sums import KernelSum
+
+        return KernelSum(self, other) if isinstance(other, OperatorKernel) else NotImplemented
+
+    def __mul__(self, factor: Any) -> Any:
+        from .sums import KernelSum
+
+        is_number = isinstance(factor, Real) and not isinstance(factor, bool)
+        return KernelSum(self, scale=float(factor)) if is_number else NotImplemented
+
+    __rmul__ = __mul__
 
     def space(self, n_features: int) -> np.ndarray:
         """Return the indices of the columns of X that the outputs are directions of."""

@@ -107,7 +107,10 @@ class CustomKernel(OperatorKernel):
             given = self._called("factor", frequencies)
             factors = np.broadcast_to(given, (len(frequencies), *given.shape[1:]))
             mirrored = np.broadcast_to(self._called("factor", -frequencies), factors.shape)
-            _check_spectrum(*(b @ b.conj().transpose(0, 2, 1) for b in (factors, mirrored)), kind)
+            operators, opposite = (
+                part @ part.conj().transpose(0, 2, 1) for part in (factors, mirrored)
+            )
+            _check_spectrum(operators, opposite, kind)
             return factors
         if kind == "operator":
             operators = self._called("operator", frequencies)
@@ -217,8 +220,9 @@ def spectral_operators(
 
     .. math:: C(\omega) = (2\pi)^{-d} \int e^{-i \omega \cdot \delta} K_0(\delta)\, d\delta
 
-    (the paper omits (2π)^{−d}), real if K₀ is even. It is a sum over a grid, which is refined until two results agree:
-    for smooth K₀ that decay fast they converge exponentially. Up to three dimensions.
+    (the paper omits (2π)^{−d}), real if K₀ is even. It is a sum over a grid, which is refined until
+    two results agree: for smooth K₀ that decay fast they converge exponentially. Up to three
+    dimensions.
     """
     n_features = frequencies.shape[1]
     if n_features > _MOST_FEATURES:

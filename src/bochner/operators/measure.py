@@ -151,9 +151,7 @@ class OperatorMeasure(AtomicMeasure):
         if self.is_complex:
             products = _paired(waves.reshape(len(waves), 2, 1, len(self), 1), axis=1)
             products = products * self.factors.conj().transpose(1, 0, 2)
-            return _unpaired(products, axis=2).reshape(
-                len(waves), self.n_outputs, self.n_columns
-            )
+            return _unpaired(products, axis=2).reshape(len(waves), self.n_outputs, self.n_columns)
         pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
         return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(
             len(waves), self.n_outputs, self.n_columns
@@ -177,9 +175,7 @@ class OperatorMeasure(AtomicMeasure):
         """Apply the transpose of ``expand``, (2 n_atoms, n_outputs) to (n_columns,)."""
         stacked = np.reshape(coefficients, (2, len(self), self.n_outputs))
         if self.is_complex:
-            return _unpaired(
-                np.einsum("jp,jpr->jr", _paired(stacked), self.factors.conj())
-            ).ravel()
+            return _unpaired(np.einsum("jp,jpr->jr", _paired(stacked), self.factors.conj())).ravel()
         if self.shared:
             return (stacked @ self.factors[0]).ravel()
         return np.einsum("ajp,jpr->ajr", stacked, self.factors).ravel()

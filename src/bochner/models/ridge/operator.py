@@ -3,6 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from ..._checks import as_generator
@@ -11,6 +12,7 @@ from ...data.training import TrainingData
 from ...features.spectral import SpectralFeatures
 from ...measures.fourier import FourierMeasure
 from ...operators import Decomposable, OperatorKernel, OperatorMeasure
+from ...operators.sums import same_prior
 from ...solvers import Solver
 from . import fields
 from .model import RidgeModel
@@ -49,7 +51,8 @@ def operator_source(
             learned = features.learner.learn(prior, data.rows, learning_target, rng, data.weights)
             source = learned.measure
     else:
-        if features.prior is not None and kernel.prior is not None:
+        given = features.prior is not None and kernel.prior is not None
+        if given and not same_prior(features.prior, kernel.prior):
             raise ValueError(
                 f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the "
                 "features. Give it to the kernel."
@@ -59,7 +62,7 @@ def operator_source(
         if model.random_state is not None:
             fitted.set_params(random_state=model.random_state)
         source = fitted.fit(data.rows, learning_target, data.weights).measure_
-        kernel = clone(kernel).set_params(prior=fitted.prior_)
+        kernel = kernel.with_prior(fitted.prior_)
     if not isinstance(source, FourierMeasure):
         raise TypeError(
             f"Operator-valued kernels need frequencies, but {features.learner!r} gives a "
@@ -148,10 +151,14 @@ class OperatorRidge(RidgeModel):
         check_operator_parameters(self)
 
     def _start(self, data, learning_target):
-        n_outputs = data.target.rows.shape[1]
-        self._kernel, self._source, features = operator_source(
-            self, data, n_outputs, learning_target
+        targets = data.target.rows
+        kernel, self._source, features = operator_source(
+            self, data, targets.shape[1], learning_target
         )
+        if not kernel.decomposable:
+            covariance = np.cov(targets.T, bias=True, aweights=data.row_weights)
+            kernel = kernel.resolved_outputs(np.atleast_2d(covariance))
+        self._kernel = kernel
         if features is not None:
             self.features_ = features
 
