@@ -418,10 +418,29 @@ MUTANTS: list[Mutant] = [
         "operators/measure.py models/ridge/fields.py",
         "unit/test_operator_kernels.py unit/test_vector_fields.py",
         {
-            "operator-merged-matrices": ("keys = np.column_stack([keys, self.operators()", "np.column_stack([keys, self.operators()"),
+            "operator-merged-matrices": ("keys = np.column_stack([keys, operators", "np.column_stack([keys, operators"),
             "field-potential-sign": ("field.frequencies, -sine, cosine", "field.frequencies, sine, "
                                                                          "cosine"),
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
+        },
+    ),
+    *_group(
+        "operators/measure.py operators/custom.py solvers/problem.py solvers/convex.py "
+        "operators/sums.py",
+        "unit/test_hermitian_kernels.py unit/test_kernel_sums.py",
+        {
+            "hermitian-kernel-sign": ("= even + odd, even - odd", "= even - odd, even + odd"),
+            "hermitian-features": ("products * self.factors.conj().transpose", "products * self.factors.transpose"),
+            "hermitian-contract": ("_paired(stacked), self.factors.conj()", "_paired(stacked), self.factors"),
+            "hermitian-mirrored": ("np.where(turned, self.operators().conj()", "np.where(turned, self.operators()"),
+            "hermitian-transform": ("np.concatenate(sums).conj()", "np.concatenate(sums)"),
+            "hermitian-ridge": ("\"acjpr,ajbk,bdkps->cjrdks\"", "\"cajpr,ajbk,dbkps->cjrdks\""),
+            "hermitian-hessian": ("\"acjr,ajbk,bdks->cjrdks\"", "\"cajr,ajbk,bdks->cjrdks\""),
+            "sum-shares": ("2 * self.scale * softmax", "self.scale * softmax"),
+            "sum-mass": (" + np.log(prior._mass())\n\n\ndef same_prior", "\n\n\ndef same_prior"),
+            "sum-mirrored": ("for sign in (1, -1)]\n    return np.logaddexp", "for sign in (1, 1)]\n    return np.logaddexp"),
+            "sum-one-prior": ("if not others or same_prior(first, others[0]):", "if True:"),
+            "mean-prior-draws": ("masses = np.array([prior._mass() for", "masses = np.array([1.0 for"),
         },
     ),
     # --- convex losses, kernels and laws of one's own ---------------------------------------------
@@ -438,10 +457,10 @@ MUTANTS: list[Mutant] = [
                                                         "targets.mean(axis=0)\n"),
             "convex-smallest-count": ("        loss.check_targets(values)\n", ""),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
-            "custom-even": ("((opposite, \"even\"), (values.transpose", "((values, \"even\"), "
-                                                                        "(values.transpose"),
-            "custom-symmetric": ("(values.transpose(0, 2, 1), \"symmetric\")", "(values, \"symmetric\")"),
-            "custom-complex": ("if np.iscomplexobj(values):", "if False:"),
+            "custom-conjugate": ("_check_equal(opposite, operators.conj()", "_check_equal(opposite, opposite"),
+            "custom-hermitian": ("_check_equal(operators, operators.conj().transpose(0, 2, 1)", "_check_equal(operators, operators"),
+            "custom-transposed": ("_check_equal(opposite, values.transpose(0, 2, 1)", "_check_equal(opposite, values"),
+            "custom-complex": ("if is_complex and name == \"signature\":", "if False:"),
             "custom-signature-unchecked": ("for sign in (1, -1))", "for sign in (1, 1))"),
             "custom-roots": ("np.sqrt(values)[:, None]", "values[:, None]"),
             "chain-counts": ("beta * rise + np.log(ratio)", "beta * rise - np.log(ratio)"),
