@@ -46,34 +46,31 @@ def lagging_signature(differences):
     return np.exp(-0.3 * ((first + shift) ** 2 + second**2))
 
 
-# Each with its parts, and the rank of its factors.
+# Each with the rank of its factors.
 SUMS = {
-    "one prior": (CurlFree(WIDE) + DivergenceFree(WIDE), [CurlFree(WIDE), DivergenceFree(WIDE)], 2),
-    "two priors": (CurlFree(WIDE) + Decomposable(NARROW, TASKS), None, 2),
-    "two scales": (Decomposable(Matern(nu=3.0), TASKS) + Decomposable(Laplace(), ONES), None, 2),
-    "two masses": (Decomposable(MIXTURE, ONES) + Decomposable(WIDE, TASKS), None, 2),
+    "one prior": (CurlFree(WIDE) + DivergenceFree(WIDE), 2),
+    "two priors": (CurlFree(WIDE) + Decomposable(NARROW, TASKS), 2),
+    "two scales": (Decomposable(Matern(nu=3.0), TASKS) + Decomposable(Laplace(), ONES), 2),
+    "two masses": (Decomposable(MIXTURE, ONES) + Decomposable(WIDE, TASKS), 2),
     "three": (
         CurlFree(WIDE) + 2.0 * (DivergenceFree(NARROW) + Decomposable(MIXTURE, ONES)),
-        None,
         2,
     ),
     "complex": (
         CustomKernel(WIDE, factor=lagging, signature=lagging_signature)
         + 0.5 * Decomposable(NARROW, TASKS),
-        None,
         2,
     ),
     "low rank": (
         Decomposable(WIDE, np.ones((3, 3))) + Decomposable(NARROW, np.ones((3, 3))),
-        None,
-        2,
+        1,
     ),
 }
 
 
 @pytest.mark.parametrize("name", SUMS)
 def test_draws_of_sums_have_the_closed_form_as_their_mean(name, seed):
-    kernel, _, rank = SUMS[name]
+    kernel, rank = SUMS[name]
     check_operator_kernel(kernel, 2, rng=seed)
     assert kernel.sample(9, 2, seed).rank == rank
     assert len(kernel.sample(9, 2, seed)) == 9
@@ -117,7 +114,6 @@ def test_the_mean_of_two_priors_is_a_prior(seed):
     resolved = MeanPrior(Gaussian("scale"), Gaussian(gamma=2.0)).resolved(X)
     assert resolved.second.gamma == 2.0
     assert resolved.first.gamma == Gaussian("scale").resolved(X).gamma
-    assert not MeanPrior(WIDE, Laplace()).has_finite_variance
 
 
 def test_sums_are_parameter_objects():
@@ -241,10 +237,10 @@ def test_equal_priors_of_kernel_and_features_are_accepted():
     ("make", "error", "message"),
     [
         (lambda: CurlFree() + 1.0, TypeError, "unsupported operand"),
-        (lambda: CurlFree() * True, TypeError, "unsupported operand"),
+        (lambda: CurlFree() * "2", TypeError, "can't multiply|unsupported operand"),
         (lambda: (-1.0 * CurlFree(WIDE)).kernel(X), ValueError, "scale must be positive"),
-        (lambda: KernelSum(CurlFree).kernel(X), TypeError, "with parentheses"),
-        (lambda: KernelSum(CurlFree(), WIDE).kernel(X), TypeError, "such as CurlFree"),
+        (lambda: KernelSum(CurlFree).kernel(X), TypeError, "CurlFree\\(\\)"),
+        (lambda: KernelSum(CurlFree(), WIDE).kernel(X), TypeError, "Write e.g. CurlFree"),
         (
             lambda: (CurlFree(WIDE) + Decomposable(WIDE, np.eye(3))).kernel(X),
             ValueError,

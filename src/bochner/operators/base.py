@@ -22,7 +22,8 @@ class OperatorKernel(NestedDefaults, ABC):
 
     A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
     ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose frequencies and weights are then used as
-    they are. Subclasses define ``factors`` and ``_gram``, the closed form. Optional methods are
+    they are. Kernels add and multiply by numbers, see ``KernelSum``. Subclasses define ``factors``,
+    complex ones as in ``CustomKernel``, and ``_gram``, the closed form. Optional methods are
     ``onnx`` (export of exact models), ``second_moment`` (exact variances) and
     ``spectral_constants`` (approximation bounds). ``bochner.testing.check_operator_kernel``
     compares the methods of a kernel with each other.
@@ -55,7 +56,7 @@ class OperatorKernel(NestedDefaults, ABC):
 
     @abstractmethod
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """Return B(ω), (n_atoms or 1, n_outputs, rank)."""
+        """Return B(ω), (n_atoms or 1, n_outputs, rank), real or complex."""
 
     @abstractmethod
     def _gram(self, prior: SpectralPrior, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -117,8 +118,7 @@ class OperatorKernel(NestedDefaults, ABC):
     def __mul__(self, factor: Any) -> Any:
         from .sums import KernelSum
 
-        is_number = isinstance(factor, Real) and not isinstance(factor, bool)
-        return KernelSum(self, scale=float(factor)) if is_number else NotImplemented
+        return KernelSum(self, scale=float(factor)) if isinstance(factor, Real) else NotImplemented
 
     __rmul__ = __mul__
 

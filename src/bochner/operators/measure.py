@@ -85,9 +85,9 @@ class OperatorMeasure(AtomicMeasure):
 
     @property
     def paired_factors(self) -> np.ndarray:
-        """Factors as real maps from the two parameters of an atom to those of its cosine and sine.
+        """Return [[F, G], [−G, F]] for B = F + iG, (2, 2, n_atoms, n_outputs, rank).
 
-        (2, 2, n_atoms, n_outputs, rank), [[F, G], [−G, F]] for B = F + iG.
+        It maps the two parameters of an atom to the coefficients of its cosine and its sine.
         """
         real, imaginary = self.factors.real, self.factors.imag
         return np.array([[real, imaginary], [-imaginary, real]])
@@ -149,9 +149,10 @@ class OperatorMeasure(AtomicMeasure):
     def spread(self, waves: np.ndarray) -> np.ndarray:
         """Return Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
         if self.is_complex:
-            products = _paired(waves.reshape(len(waves), 2, 1, len(self), 1), axis=1)
-            products = products * self.factors.conj().transpose(1, 0, 2)
-            return _unpaired(products, axis=2).reshape(len(waves), self.n_outputs, self.n_columns)
+            cosine, sine = np.hsplit(waves, 2)
+            products = (cosine + 1j * sine)[:, None, :, None] * self.factors.transpose(1, 0, 2)
+            both = np.stack([products.real, products.imag], axis=2)
+            return both.reshape(len(waves), self.n_outputs, self.n_columns)
         pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
         return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(
             len(waves), self.n_outputs, self.n_columns
@@ -165,8 +166,8 @@ class OperatorMeasure(AtomicMeasure):
         """
         theta = np.reshape(parameters, (2, len(self), self.rank))
         if self.is_complex:
-            products = np.einsum("jr,jpr->jp", _paired(theta), self.factors)
-            return _unpaired(products).reshape(2 * len(self), self.n_outputs)
+            products = np.einsum("jr,jpr->jp", theta[0] - 1j * theta[1], self.factors)
+            return np.concatenate([products.real, -products.imag])
         if self.shared:
             return (theta @ self.factors[0].T).reshape(2 * len(self), self.n_outputs)
         return np.einsum("ajr,jpr->ajp", theta, self.factors).reshape(2 * len(self), self.n_outputs)
@@ -175,7 +176,8 @@ class OperatorMeasure(AtomicMeasure):
         """Apply the transpose of ``expand``, (2 n_atoms, n_outputs) to (n_columns,)."""
         stacked = np.reshape(coefficients, (2, len(self), self.n_outputs))
         if self.is_complex:
-            return _unpaired(np.einsum("jp,jpr->jr", _paired(stacked), self.factors.conj())).ravel()
+            products = np.einsum("jp,jpr->jr", stacked[0] - 1j * stacked[1], self.factors.conj())
+            return np.concatenate([products.real, -products.imag]).ravel()
         if self.shared:
             return (stacked @ self.factors[0]).ravel()
         return np.einsum("ajp,jpr->ajr", stacked, self.factors).ravel()
@@ -198,14 +200,3 @@ class OperatorMeasure(AtomicMeasure):
                     odd = (turned * entries.imag.astype(left.dtype)) @ right.T
                 gram[:, :, a, b], gram[:, :, b, a] = even + odd, even - odd
         return gram
-
-
-def _paired(parts, axis=0):
-    """Return c − is for the pairs (c, s) along an axis of length 2."""
-    cosine, sine = np.moveaxis(parts, axis, 0)
-    return cosine - 1j * sine
-
-
-def _unpaired(numbers, axis=0):
-    """Return the pairs (c, s) of numbers c − is along a new axis."""
-    return np.stack([numbers.real, -numbers.imag], axis=axis)

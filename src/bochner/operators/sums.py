@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 
-from .._checks import check_positive, refuse_class
+from .._checks import check_positive
 from ..measures.fourier import FourierMeasure, selected_atoms
 from ..priors import SpectralPrior
 from .base import OperatorKernel
@@ -18,29 +18,12 @@ from .custom import matrix_roots
 
 @dataclass(eq=False, repr=False)
 class MeanPrior(SpectralPrior):
-    """k = (k₁ + k₂) / 2: each frequency is drawn from one of two priors.
-
-    A ``KernelSum`` of kernels with different priors draws its frequencies from it.
-
-    Parameters
-    ----------
-    first : a scalar prior
-        The prior of k₁.
-    second : a scalar prior
-        The prior of k₂.
-
-    Examples
-    --------
-    >>> from bochner import Gaussian
-    >>> MeanPrior(Gaussian(gamma=0.1), Gaussian(gamma=10.0)).kernel([[0.0]], [[1.0]]).round(3)
-    array([[0.452]])
-    """
+    """k = (k₁ + k₂) / 2, the prior of a ``KernelSum`` of kernels with different priors."""
 
     first: SpectralPrior
     second: SpectralPrior
 
     def resolved(self, X, weights=None):
-        """Return the mean of both priors with numbers for ``"scale"`` and ``"median"``."""
         return type(self)(*(prior.resolved(X, weights) for prior in self._priors))
 
     def log_density(self, frequencies):
@@ -50,10 +33,6 @@ class MeanPrior(SpectralPrior):
         slopes = zip(softmax(logs, axis=0), densities, strict=True)
         gradient = sum(share[:, None] * slope for share, (_, slope) in slopes)
         return np.logaddexp(*logs), gradient
-
-    @property
-    def has_finite_variance(self):
-        return all(prior.has_finite_variance for prior in self._priors)
 
     @property
     def _priors(self):
@@ -116,11 +95,10 @@ class KernelSum(OperatorKernel):
         """The kernels of the sum."""
         kernels = (self.first,) if self.second is None else (self.first, self.second)
         for kernel in kernels:
-            refuse_class(kernel, "A kernel of a sum")
             if not isinstance(kernel, OperatorKernel):
                 raise TypeError(
-                    "A sum needs operator-valued kernels such as CurlFree(), got "
-                    f"{kernel!r}. Write Decomposable(prior) for a scalar kernel."
+                    f"A sum needs operator-valued kernels, got {kernel!r}. Write e.g. CurlFree(), "
+                    "or Decomposable(prior) for a scalar kernel."
                 )
         return kernels
 
@@ -132,21 +110,22 @@ class KernelSum(OperatorKernel):
     def checked_prior(self) -> SpectralPrior | FourierMeasure:
         """Return the prior of both kernels if theirs are equal, and else their mean."""
         check_positive(self.scale, "scale")
-        first, *others = (part.checked_prior() for part in self.parts)
-        if not others or same_prior(first, others[0]):
-            return first
-        for prior in (first, *others):
-            if isinstance(prior, FourierMeasure):
-                raise TypeError(
-                    "Kernels of a sum need one measure or priors with densities, got "
-                    f"{first!r} and {others[0]!r}. Give the same measure to both."
-                )
-        return MeanPrior(first, *others)
+        priors = [part.checked_prior() for part in self.parts]
+        if not self._has_two_priors:
+            return priors[0]
+        if any(isinstance(prior, FourierMeasure) for prior in priors):
+            raise TypeError(
+                "Kernels of a sum need one measure or priors with densities, got "
+                f"{priors[0]!r} and {priors[1]!r}. Give the same measure to both."
+            )
+        return MeanPrior(*priors)
 
     def with_prior(self, prior: Any) -> KernelSum:
-        priors = prior._priors if self._has_two_priors else (prior,) * len(self.parts)
-        names = zip(("first", "second"), self.parts, priors, strict=False)
-        return clone(self).set_params(**{name: part.with_prior(p) for name, part, p in names})
+        priors = prior._priors if self._has_two_priors else (prior, prior)
+        return self._with_parts(k.with_prior(p) for k, p in zip(self.parts, priors, strict=False))
+
+    def _with_parts(self, parts):
+        return clone(self).set_params(**dict(zip(("first", "second"), parts, strict=False)))
 
     @property
     def _has_two_priors(self) -> bool:
@@ -178,7 +157,7 @@ class KernelSum(OperatorKernel):
         return sizes.pop()
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """Return the factors of all kernels side by side, or a root of A(ω) if it has less rank."""
+        """Return a root of A(ω) with rank(A) columns."""
         self.n_outputs(frequencies.shape[1])
         shares = np.full((len(self.parts), 1), self.scale)
         if self._has_two_priors:
@@ -188,20 +167,17 @@ class KernelSum(OperatorKernel):
             np.sqrt(share)[:, None, None] * part.factors(frequencies)
             for part, share in zip(self.parts, shares, strict=True)
         ]
-        n_atoms, size = max(map(len, factors)), factors[0].shape[1]
-        if sum(factor.shape[2] for factor in factors) > size and len(factors) > 1:
-            operators = sum(factor @ factor.conj().transpose(0, 2, 1) for factor in factors)
-            return matrix_roots(operators, "the sum")
-        each = [np.broadcast_to(factor, (n_atoms, *factor.shape[1:])) for factor in factors]
-        return np.concatenate(each, axis=2)
+        if len(factors) == 1:
+            return factors[0]
+        operators = sum(factor @ factor.conj().transpose(0, 2, 1) for factor in factors)
+        return matrix_roots(operators, "the sum")
 
     def _gram(self, prior, X, Z):
         return self.scale * sum(part.kernel(X, Z) for part in self.parts)
 
     def space(self, n_features: int) -> np.ndarray:
         """Return the space of the first vector field, or all columns."""
-        fields = (part for part in self.parts if part.vector_field)
-        return next(fields, self.first).space(n_features)
+        return max(self.parts, key=lambda part: part.vector_field).space(n_features)
 
     def check_outputs(self, n_features: int, n_outputs: int) -> None:
         """Check the outputs of each kernel."""
@@ -218,9 +194,7 @@ class KernelSum(OperatorKernel):
         return any(part.learns_outputs for part in self.parts)
 
     def resolved_outputs(self, covariance, spectrum=None):
-        names = zip(("first", "second"), self.parts, strict=False)
-        resolved = {name: part.resolved_outputs(covariance, spectrum) for name, part in names}
-        return clone(self).set_params(**resolved)
+        return self._with_parts(k.resolved_outputs(covariance, spectrum) for k in self.parts)
 
     def onnx(self, X, points, coefficients):
         first, *others = (part.onnx(X, points, coefficients) for part in self.parts)
@@ -235,15 +209,13 @@ def _log_spectrum(prior, frequencies):
 
 def same_prior(left: Any, right: Any) -> bool:
     """Return True for priors with equal parameters, and for measures with equal atoms."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, FourierMeasure):
-        names = ("frequencies", "weights")
-        return all(np.array_equal(getattr(left, name), getattr(right, name)) for name in names)
-    mine, theirs = left.get_params(), right.get_params()
+    mine, theirs = (
+        {"": p, **(vars(p) if isinstance(p, FourierMeasure) else p.get_params())}
+        for p in (left, right)
+    )
     return mine.keys() == theirs.keys() and all(
-        type(value) is type(theirs[name])
-        if isinstance(value, BaseEstimator)
-        else np.array_equal(value, theirs[name])
+        np.array_equal(value, theirs[name])
+        if not isinstance(value, BaseEstimator | FourierMeasure)
+        else type(value) is type(theirs[name])
         for name, value in mine.items()
     )

@@ -109,50 +109,38 @@ class ConvexProblem:
         """Return Σ_ab F_jar W_ab,jk F_kbq, W_ab = Σ_i h_i ℓ''_ab φ_i φ_iᵀ, F the atoms' factors."""
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
-        paired = self.measure.paired_factors if self.measure.is_complex else None
         n_columns, size = self.measure.n_columns, self.n_unknowns
+        outputs = np.arange(self.measure.n_outputs)
         hessian = np.zeros((size, size))
         theta = hessian[:n_columns, :n_columns]
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
-            if paired is None:
-                waves = sums[:-1, :-1].reshape(2, m, 1, 2, m, 1)
+            waves = sums[:-1, :-1].reshape(2, m, 1, 2, m, 1)
+            if self.measure.is_complex:
+                left, right = (self.measure.paired_factors[:, :, :, of] for of in (a, b))
+                indices = "acjr,ajxbky,bdks->cjrdks"  # x and y have one value
+                product = np.einsum(indices, left, waves, right, optimize=True)
+            else:
                 left, right = (factors[:, of, :].reshape(m, -1) for of in (a, b))
                 product = left[None, :, :, None, None, None] * waves * right[None, None, None, None]
-            else:
-                waves = sums[:-1, :-1].reshape(2, m, 2, m)
-                left, right = (paired[:, :, :, of] for of in (a, b))
-                product = np.einsum("acjr,ajbk,bdks->cjrdks", left, waves, right, optimize=True)
             product = product.reshape(n_columns, -1)
             theta += product if a == b else product + product.T
             if self.constant:
                 for one, other in {(a, b), (b, a)}:
-                    if paired is None:
-                        column = (sums[:-1, -1].reshape(2, m, 1) * factors[:, one, :]).ravel()
-                    else:
-                        edge = sums[:-1, -1].reshape(2, m)
-                        column = np.einsum("acjr,aj->cjr", paired[:, :, :, one], edge).ravel()
+                    column = self.measure.contract(np.outer(sums[:-1, -1], outputs == one))
                     hessian[:n_columns, n_columns + other] += column
                     hessian[n_columns + other, :n_columns] += column
                     hessian[n_columns + one, n_columns + other] += sums[-1, -1]
         return hessian
 
     def _diagonal(self, curvature):
-        """Return the diagonal of the Hessian from Σ_i h_i ℓ''_ab φ_ij².
-
-        For complex factors it lacks products of cosines and sines.
-        """
+        """Return the diagonal from Σ_i h_i ℓ''_ab φ_ij², approximately for complex factors."""
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         diagonal = np.zeros((2, m, self.measure.rank))
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
             twice = 1 if a == b else 2
-            if self.measure.is_complex:
-                left, right = (self.measure.paired_factors[:, :, :, of] for of in (a, b))
-                diagonal += np.einsum(
-                    "acjr,acjr,aj->cjr", left, right, twice * sums[:-1].reshape(2, m)
-                )
-                continue
-            diagonal += twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :] * factors[:, b, :]
+            weighted = twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :].conj()
+            diagonal += (weighted * factors[:, b, :]).real
         if not self.constant:
             return diagonal.ravel()
         own = {a: sums[-1] for (a, b), sums in zip(self._pairs, curvature, strict=True) if a == b}

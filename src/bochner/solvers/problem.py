@@ -284,10 +284,8 @@ class CoupledOutputs:
         return product.reshape(self.measure.n_columns, self.measure.n_columns)
 
     def diagonal(self, gram_diagonal):
-        if self.measure.is_complex:  # products of cosine and sine are left out; they add up to 0
-            squares = np.sum(self.measure.paired_factors**2, axis=3)
-            return np.einsum("acjr,aj->cjr", squares, gram_diagonal.reshape(2, -1)).reshape(-1, 1)
-        squared = np.sum(self.measure.factors**2, axis=1)
+        """Return the diagonal of M; for complex factors other numbers with the same sum."""
+        squared = np.sum(np.abs(self.measure.factors) ** 2, axis=1)
         return (gram_diagonal.reshape(2, len(self.measure), 1) * squared).reshape(-1, 1)
 
     def right_side(self, cross):

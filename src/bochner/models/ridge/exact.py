@@ -126,7 +126,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             projections = np.sqrt(system.values)[:, None] * system.projections
             squares = (weights[:, None] * y).T @ y
             learned_from = system.values, projections, squares, float(weights.sum())
-        self.kernel_ = kernel.resolved_outputs(_covariance(y, weights), learned_from)
+        covariance = np.atleast_2d(np.cov(y.T, bias=True, aweights=weights))
+        self.kernel_ = kernel.resolved_outputs(covariance, learned_from)
         outputs = DecoupledOutputs.of(self.kernel_.matrix())
         y = outputs.turned(y)
         alphas = ridges(self.alpha, outputs.mean_diagonal(np.diag(gram)) / weights.sum())
@@ -144,7 +145,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         self.dual_coef_ = root * outputs.turned(scaled, back=True)
 
     def _fit_whole(self, kernel, y, weights, together):
-        self.kernel_ = kernel = kernel.resolved_outputs(_covariance(y, weights))
+        covariance = np.atleast_2d(np.cov(y.T, bias=True, aweights=weights))
+        self.kernel_ = kernel = kernel.resolved_outputs(covariance)
         root = np.repeat(np.sqrt(weights), y.shape[1])[:, None]
         gram = kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size)
         gram = root * gram * root.T
@@ -174,7 +176,3 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             errors[index] = np.average(np.mean(residuals**2, axis=1), weights=weights)
         self.alphas_, self.loo_errors_ = alphas, errors
         return chosen_ridge(alphas, errors)
-
-
-def _covariance(y, weights):
-    return np.atleast_2d(np.cov(y.T, bias=True, aweights=weights))

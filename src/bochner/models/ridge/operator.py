@@ -151,12 +151,10 @@ class OperatorRidge(RidgeModel):
         check_operator_parameters(self)
 
     def _start(self, data, learning_target):
-        targets = data.target.rows
-        kernel, self._source, features = operator_source(
-            self, data, targets.shape[1], learning_target
-        )
+        y = data.target.rows
+        kernel, self._source, features = operator_source(self, data, y.shape[1], learning_target)
         if not kernel.decomposable:
-            covariance = np.cov(targets.T, bias=True, aweights=data.row_weights)
+            covariance = np.cov(y.T, bias=True, aweights=data.row_weights)
             kernel = kernel.resolved_outputs(np.atleast_2d(covariance))
         self._kernel = kernel
         if features is not None:
