@@ -1068,8 +1068,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_exact_ridge_weights.py unit/test_operator_exact.py",
         {
             "exact-ridge-covariance": (
-                "np.cov(y.T, bias=True, aweights=weights)",
-                "np.cov(y.T, bias=True)",
+                "aweights=weights))\n        self.kernel_ = kernel.resolved_outputs(covariance, learned",
+                "))\n        self.kernel_ = kernel.resolved_outputs(covariance, learned",
             ),
             "exact-ridge-design": (
                 "system.vectors * np.sqrt(system.values) / root\n",
@@ -1106,7 +1106,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_operator_ridge.py",
         {
             "operator-two-priors": (
-                "if features.prior is not None and kernel.prior is not None:",
+                "if given and not same_prior(features.prior, kernel.prior):",
                 "if False:",
             ),
         },
