@@ -1,5 +1,6 @@
 """Priors over frequencies, one Bochner pair per file."""
 
+from .algebra import OnColumns, PriorProduct, PriorSum, ScaledPrior
 from .anova import Anova
 from .base import ProductPrior, RadialPrior, SpectralPrior
 from .categories import WithCategories
@@ -8,6 +9,7 @@ from .gaussian import Gaussian
 from .laplace import Laplace
 from .matern import Matern
 from .mixture import SpectralMixture
+from .periodic import Periodic
 from .rational_quadratic import RationalQuadratic
 from .sinc import Sinc
 
@@ -17,9 +19,14 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Matern",
+    "OnColumns",
+    "Periodic",
+    "PriorProduct",
+    "PriorSum",
     "ProductPrior",
     "RadialPrior",
     "RationalQuadratic",
+    "ScaledPrior",
     "Sinc",
     "SpectralMixture",
     "SpectralPrior",
