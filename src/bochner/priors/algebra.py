@@ -70,11 +70,11 @@ class _Composite(SpectralPrior):
         )
 
     @property
-    def categories(self):  # type: ignore[override]
+    def categories(self):
         return sorted({column for part in self._parts() for column in part.categories})
 
     @property
-    def weighs_columns(self):  # type: ignore[override]
+    def weighs_columns(self):
         return any(part.weighs_columns for part in self._parts())
 
     @property
@@ -406,7 +406,7 @@ class OnColumns(_Composite):
         return np.ascontiguousarray(X[:, self._chosen(X.shape[1])])
 
     @property
-    def categories(self):  # type: ignore[override]
+    def categories(self):
         return [int(self._chosen()[j]) for j in self._parts()[0].categories]
 
     def resolved(self, X, weights=None):

@@ -46,8 +46,8 @@ class ParameterGroup:
     """Positive numbers of a prior that ``Evidence`` learns.
 
     ``kind`` is "rate" for inverse lengths, "shape" for numbers like a rate that have no unit,
-    "weight" for weights of columns, or "factor" for the factor of a summand. There is one number for
-    each of the ``columns``, or just one if that is None; all are ``start`` at first.
+    "weight" for weights of columns, or "factor" for the factor of a summand. There is one number
+    for each of the ``columns``, or just one if that is None; all are ``start`` at first.
     """
 
     kind: str
