@@ -56,7 +56,7 @@ class ParameterGroup:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Number of the numbers of the group."""
         return 1 if self.columns is None else len(self.columns)
 
 
