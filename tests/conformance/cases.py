@@ -102,7 +102,7 @@ LEARNERS = {
     "PacBayes": PacBayes(3.0),
     "PacBayes by bound": PacBayes("bound"),
     "OptimalAlignment": OptimalAlignment(radius=0.5, mu=1.7),
-    "Chain": Chain([PacBayes(3.0), OptimalAlignment(radius=0.5, mu=1.7)]),
+    "Chain": Chain(PacBayes(3.0), OptimalAlignment(radius=0.5, mu=1.7)),
     "MarginGame": MarginGame(n_rounds=6, peaks=CandidatePeaks()),
     "MarginGame squared hinge": MarginGame(
         n_rounds=6, peaks=CandidatePeaks(top=2), loss="squared_hinge"

@@ -20,7 +20,6 @@ from ..data.checks import check_weights
 from ..data.repetitions import equal_rows
 from ..data.targets import Labels, TargetSimilarity, Values, as_target
 from ..priors import SpectralPrior
-from ..priors.algebra import ColumnsKernel, CompositeKernel
 from ..priors.base import ParameterGroup
 
 # Bounds of the parameters, for columns of standard deviation one.
@@ -343,7 +342,7 @@ def check_learnable(prior: Any) -> None:
     of_groups = (one.columns for one in prior.groups(n_columns) if one.columns is not None)
     n_columns = max(n_columns, *(1 + int(max(columns)) for columns in of_groups))
     learned = prior.with_groups([np.ones(one.size) for one in prior.groups(n_columns)])
-    if isinstance(learned.compiled(n_columns), CompositeKernel | ColumnsKernel | None):
+    if learned.compiled(n_columns) is None:
         learned.group_slopes(np.zeros((1, n_columns)), *np.ones((2, 1, 1)))
 
 

@@ -1,10 +1,11 @@
 """Priors over frequencies, one Bochner pair per file."""
 
-from .algebra import OnColumns, PriorProduct, PriorSum, ScaledPrior
+from .algebra import PriorProduct, PriorSum, ScaledPrior
 from .anova import Anova
 from .base import ProductPrior, RadialPrior, SpectralPrior
 from .categories import WithCategories
 from .cauchy import Cauchy
+from .columns import OnColumns
 from .gaussian import Gaussian
 from .laplace import Laplace
 from .matern import Matern
