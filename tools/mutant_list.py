@@ -1043,7 +1043,7 @@ MUTANTS: list[Mutant] = [
             "warm-noise": ("theta[-2:] = other.theta[-2:]", "theta[-2:] = 0.0"),
             "warm-best": ("return min(trials, key", "return max(trials, key"),
             "warm-no-steps": ("        if not n_iterations:  #", "        if False:  #"),
-            "warm-theta": ("objective, n_steps, theta)", "objective, n_steps, np.exp(theta))"),
+            "warm-theta": ("n_steps + n_more, theta, shares)", "n_steps + n_more, np.exp(theta), shares)"),
         },
     ),
     # --- ridges ------------------------------------------------------------------------------
