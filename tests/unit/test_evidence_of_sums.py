@@ -162,6 +162,7 @@ def test_tabular_models_learn_composites():
         priors=(Laplace(), Gaussian() + Laplace()), evidence=Evidence(60, 3), random_state=0
     )
     assert model.fit(X, y).score(X, y) > 0.8
+    assert "PriorSum of 2 columns" in model._repr_html_()
 
 
 # --- without a linear part ------------------------------------------------------------------------

@@ -292,16 +292,19 @@ def test_effects_of_products_of_product_kernels():
     assert np.abs(effects.rest).max() < np.abs(effects.pairs).max()
 
 
-@pytest.mark.parametrize("seed", [0])
-def test_vector_fields_of_sums_and_products(seed):
+def test_vector_fields_of_sums_and_products():
     for prior in (Gaussian(0.3) + 2 * Matern(nu=2.5), Gaussian(0.2) * Periodic(0.5, 4.0)):
-        check_operator_kernel(CurlFree(prior), 2, rng=seed)
+        check_operator_kernel(CurlFree(prior), 2)
+
+
+def test_models_of_fields_accept_sums():
     prior = Gaussian(0.3) + 0.5 * Gaussian(3.0)
-    X = rows(60, 2)
+    X = rows(40, 2)
     Y = np.stack([X[:, 0] * X[:, 1], X[:, 0] ** 2 / 2], axis=1)
     exact = OperatorKernelRidge(CurlFree(prior), alpha=1e-3).fit(X, Y)
     assert exact.score(X, Y) > 0.99
-    assert OperatorRidge(CurlFree(prior), random_state=0).fit(X, Y).score(X, Y) > 0.9
+    sampled = OperatorRidge(CurlFree(prior), n_components=60, random_state=0)
+    assert sampled.fit(X, Y).score(X, Y) > 0.9
 
 
 # --- measures -------------------------------------------------------------------------------------
