@@ -16,8 +16,10 @@ class Chain(Learner):
 
     Parameters
     ----------
-    first, second : Learner
-        The learners.
+    first : Learner
+        The first learner.
+    second : Learner
+        The second learner.
 
     Examples
     --------

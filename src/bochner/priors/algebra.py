@@ -106,8 +106,10 @@ class PriorSum(Composite):
 
     Parameters
     ----------
-    left, right : SpectralPrior
-        The summands.
+    left : SpectralPrior
+        The first summand.
+    right : SpectralPrior
+        The second summand.
 
     Examples
     --------
@@ -178,8 +180,10 @@ class PriorProduct(Composite):
 
     Parameters
     ----------
-    left, right : SpectralPrior
-        The factors.
+    left : SpectralPrior
+        The first factor.
+    right : SpectralPrior
+        The second factor.
 
     Examples
     --------
