@@ -340,7 +340,7 @@ def check_learnable(prior: Any) -> None:
         raise TypeError(f"Evidence learns priors such as Anova() or Laplace(), got {prior!r}.")
     n_columns = max(prior.categories, default=0) + 1
     of_groups = (one.columns for one in prior.groups(n_columns) if one.columns is not None)
-    n_columns = max(n_columns, *(1 + int(max(columns)) for columns in of_groups))
+    n_columns = max([n_columns, *(1 + int(max(columns)) for columns in of_groups)])
     learned = prior.with_groups([np.ones(one.size) for one in prior.groups(n_columns)])
     if learned.compiled(n_columns) is None:
         learned.group_slopes(np.zeros((1, n_columns)), *np.ones((2, 1, 1)))
