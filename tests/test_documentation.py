@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 import bochner
 from bochner import bounds, datasets, export, losses, operators, plots, priors
+from bochner.learners import Chain
 from bochner.testing.kernels import kernel_z_scores
 
 MODULES = [bounds, losses, operators, export, plots, datasets, priors]
@@ -32,6 +33,8 @@ PUBLIC = {
     if not inspect.ismodule(getattr(module, name))
     and getattr(bochner, name, None) is not getattr(module, name)  # listed once
 }
+# Reports of other learners are described by the learners.
+PUBLIC["bochner.learners.Chain"] = Chain
 # ``name : type, default value``, then indented sentences.
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) ?:(?P<kind>.*)$")
 # Parameters that mean the same as in another function of the module.

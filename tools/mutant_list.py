@@ -678,6 +678,28 @@ MUTANTS: list[Mutant] = [
             "joint-weights": ("self.loss.gradient(targets, scores) * weights", "self.loss.gradient(targets, scores)"),
         },
     ),
+    *_group(
+        "priors/algebra.py priors/columns.py priors/periodic.py measures/fourier.py "
+        "learners/evidence.py learners/chain.py",
+        "unit/test_prior_algebra.py unit/test_evidence_of_sums.py unit/learners/test_chain.py "
+        "conformance/test_priors.py",
+        {
+            "algebra-share": ("return masses / masses.sum()", "return np.full(2, 0.5)"),
+            "algebra-places": ("rng.permutation(n_atoms) < n_left", "np.arange(n_atoms) < n_left"),
+            "algebra-sobol-pairs": ("left + right[rng.permutation(n_atoms)]", "left + right"),
+            "algebra-crossed": ("crossed - crossed.swapaxes(2, 3)", "crossed - crossed"),
+            "algebra-factor-slope": ("2 * product.sum(dtype=np.float64) - np.trace", "product.sum(dtype=np.float64) + 0 * np.trace"),
+            "algebra-product-slopes": ("pulls = pull * right_gram, pull * left_gram", "pulls = pull * left_gram, pull * right_gram"),
+            "algebra-measure-half": ("np.outer(self.weights, other.weights) / 2", "np.outer(self.weights, other.weights)"),
+            "columns-of-hessian": ("places[:, None], places] = ", "places[:, None], places[::-1]] = "),
+            "periodic-weights": ("ive(np.abs(orders), self.gamma)", "ive(np.abs(orders), self.gamma / 2)"),
+            "periodic-unit": ("set_params(period=period / scales)", "set_params(period=period)"),
+            "periodic-slope": ("return -2 * self._bandwidths", "return -self._bandwidths"),
+            "evidence-linear-share": ("squares[0] / np.where", "np.sqrt(squares[0]) / np.where"),
+            "evidence-parts-learned": ("for part in (learned, *learned.get_params().values())", "for part in (learned,)"),
+            "chain-start": ("measure = learned.measure\n            reports", "reports"),
+        },
+    ),
     # --- learned priors, exact kernels, expansions, targets ---------------------------------------
     *_group(
         "learners/evidence.py solvers/dual.py expansions/kernels.py priors/anova.py "
@@ -1138,7 +1160,7 @@ MUTANTS: list[Mutant] = [
             "warm-noise": ("theta[-2:] = other.theta[-2:]", "theta[-2:] = 0.0"),
             "warm-best": ("return min(trials, key", "return max(trials, key"),
             "warm-no-steps": ("        if not n_iterations:  #", "        if False:  #"),
-            "warm-theta": ("objective, n_steps, theta)", "objective, n_steps, np.exp(theta))"),
+            "warm-theta": ("n_steps + n_more, theta, shares)", "n_steps + n_more, np.exp(theta), shares)"),
         },
     ),
     # --- ridges ------------------------------------------------------------------------------

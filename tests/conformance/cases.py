@@ -35,6 +35,7 @@ from bochner import (
     SpectralMixture,
     StochasticGradient,
 )
+from bochner.learners import Chain
 from bochner.losses import (
     Exponential,
     Hinge,
@@ -45,7 +46,7 @@ from bochner.losses import (
     Quantile,
     Squared,
 )
-from bochner.priors import WithCategories
+from bochner.priors import OnColumns, Periodic, WithCategories
 
 
 def mixture(n_features):
@@ -94,6 +95,13 @@ PRIORS = {
         sorted({0, d - 1}),
     ),
     "FourierMeasure": finite_measure,
+    "Periodic": lambda d: Periodic(gamma=0.7, period=1.3),
+    "Periodic ARD": lambda d: Periodic(np.linspace(0.4, 3.0, d), np.linspace(1.0, 5.0, d)),
+    "sum": lambda d: Gaussian(gamma=0.3) + 2 * Matern(nu=2.5),
+    "product": lambda d: Gaussian(gamma=0.1) * Periodic(gamma=1.5, period=2.0),
+    "sum of products of columns": lambda d: (
+        0.5 * (OnColumns(RationalQuadratic(alpha=0.7), [d - 1]) * Anova()) + Laplace(gamma=0.4)
+    ),
 }
 
 _RNG = np.random.default_rng(0)
@@ -103,6 +111,7 @@ LEARNERS = {
     "PacBayes": PacBayes(3.0),
     "PacBayes by bound": PacBayes("bound"),
     "OptimalAlignment": OptimalAlignment(radius=0.5, mu=1.7),
+    "Chain": Chain(PacBayes(3.0), OptimalAlignment(radius=0.5, mu=1.7)),
     "MarginGame": MarginGame(n_rounds=6, peaks=CandidatePeaks()),
     "MarginGame squared hinge": MarginGame(
         n_rounds=6, peaks=CandidatePeaks(top=2), loss="squared_hinge"

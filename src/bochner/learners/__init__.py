@@ -3,6 +3,7 @@
 from ..data.targets import TargetSimilarity
 from .alignment import alignment_losses, alignment_losses_and_gradient, potential
 from .base import AlignmentLearner, AlignmentReport, Learned, Learner, check_learner
+from .chain import Chain
 from .descent.joint_descent import DescentReport, JointDescent
 from .evidence import Evidence, LearnedPrior
 from .game.duals import project_dual
@@ -21,6 +22,7 @@ __all__ = [
     "AlignmentReport",
     "AscentPeaks",
     "CandidatePeaks",
+    "Chain",
     "DescentReport",
     "Evidence",
     "GameCertificate",

@@ -1,13 +1,16 @@
 """Priors over frequencies, one Bochner pair per file."""
 
+from .algebra import PriorProduct, PriorSum, ScaledPrior
 from .anova import Anova
 from .base import ProductPrior, RadialPrior, SpectralPrior
 from .categories import WithCategories
 from .cauchy import Cauchy
+from .columns import OnColumns
 from .gaussian import Gaussian
 from .laplace import Laplace
 from .matern import Matern
 from .mixture import SpectralMixture
+from .periodic import Periodic
 from .rational_quadratic import RationalQuadratic
 from .sinc import Sinc
 
@@ -17,9 +20,14 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Matern",
+    "OnColumns",
+    "Periodic",
+    "PriorProduct",
+    "PriorSum",
     "ProductPrior",
     "RadialPrior",
     "RationalQuadratic",
+    "ScaledPrior",
     "Sinc",
     "SpectralMixture",
     "SpectralPrior",
