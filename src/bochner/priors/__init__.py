@@ -7,6 +7,7 @@ from .cauchy import Cauchy
 from .gaussian import Gaussian
 from .laplace import Laplace
 from .matern import Matern
+from .metric import WithMetric
 from .mixture import SpectralMixture
 from .rational_quadratic import RationalQuadratic
 from .sinc import Sinc
@@ -24,4 +25,5 @@ __all__ = [
     "SpectralMixture",
     "SpectralPrior",
     "WithCategories",
+    "WithMetric",
 ]
