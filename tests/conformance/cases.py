@@ -34,6 +34,7 @@ from bochner import (
     SpectralMixture,
     StochasticGradient,
 )
+from bochner.learners import PacBayesGaussian
 from bochner.losses import (
     Exponential,
     Hinge,
@@ -44,7 +45,7 @@ from bochner.losses import (
     Quantile,
     Squared,
 )
-from bochner.priors import WithCategories
+from bochner.priors import WithCategories, WithMetric
 
 
 def mixture(n_features):
@@ -55,6 +56,12 @@ def mixture(n_features):
         means=rng.normal(size=(2, n_features)),
         scales=rng.uniform(0.2, 1.0, size=(2, n_features)),
     )
+
+
+def metric(n_features):
+    """A triangular matrix that mixes the columns."""
+    rng = np.random.default_rng(n_features)
+    return np.tril(rng.uniform(-0.4, 0.4, (n_features, n_features)), -1) + 0.7 * np.eye(n_features)
 
 
 # Each case is a function of the number of features, so that vector parameters fit.
@@ -85,6 +92,11 @@ PRIORS = {
         Anova(nu=2.5, length_scale=np.linspace(0.6, 2.0, d), weight=np.linspace(0.2, 5.0, d)),
         sorted({0, d - 1}),
     ),
+    "Gaussian with a metric": lambda d: WithMetric(Gaussian(gamma=0.5), metric(d)),
+    "Laplace with a metric": lambda d: WithMetric(Laplace(gamma=0.4), metric(d)),
+    "Gaussian with a metric and a wave": lambda d: WithMetric(
+        Gaussian(gamma=0.5), metric(d), np.linspace(0.5, 1.5, d)
+    ),
 }
 
 _RNG = np.random.default_rng(0)
@@ -103,6 +115,7 @@ SEARCHING = {
     "MarginGame by ascent": MarginGame(n_rounds=3, peaks=AscentPeaks(n_walkers=5, n_steps=3)),
     "MarginGame by Langevin": MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=5, n_steps=3)),
     "PacBayesLangevin": PacBayesLangevin(3.0, Gaussian(0.5), n_steps=4, jump_every=2),
+    "PacBayesGaussian": PacBayesGaussian(3.0, Gaussian(0.5), n_iterations=10),
 }
 
 LOSSES = [

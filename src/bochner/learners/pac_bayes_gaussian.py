@@ -11,8 +11,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from .._checks import Seed, as_generator, check_choice, check_count, check_flag
+from .._checks import MissingMethod, Seed, as_generator, check_choice, check_count, check_flag
 from .._loops.arrays import as_dense
+from .._loops.threads import threads_for_matrices
 from ..bounds import Bound, second_order
 from ..bounds.alignment import of_any_losses
 from ..data import Rows
@@ -176,7 +177,13 @@ class PacBayesGaussian(PriorLearner):
                 f"A full covariance needs at most {_MOST_COLUMNS} columns, got {n_features}. Write "
                 "covariance='diagonal', or reduce the columns first, e.g. by PCA."
             )
-        sizes = np.sqrt(prior.gaussian_variances(n_features))
+        try:
+            sizes = np.sqrt(prior.gaussian_variances(n_features))
+        except MissingMethod as error:
+            raise TypeError(
+                "PacBayesGaussian needs a prior of independent normal frequencies, got "
+                f"{prior!r}. Write e.g. Gaussian(gamma=1.0)."
+            ) from error
         pairs = Pairs.of(rows, target, weights, sizes, rng)
         candidates = prior.sample(_N_CANDIDATES, n_features, rng)
         sums = alignment_sums(candidates, rows, target, weights)
@@ -189,7 +196,7 @@ class PacBayesGaussian(PriorLearner):
         )
         factor = factor * (sizes if factor.ndim == 1 else sizes[:, None])
         return GaussianReport(
-            _as_prior(mean * sizes, near, factor),
+            _as_prior(mean * sizes, factor),
             mean * sizes,
             factor**2 if factor.ndim == 1 else factor @ factor.T,
             loss,
@@ -229,10 +236,11 @@ class PacBayesGaussian(PriorLearner):
         if not self.centered:
             starts.append(np.append(best, theta[d:]))
         options = {"maxiter": self.n_iterations}
-        ends = [
-            minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-            for start in starts
-        ]
+        with threads_for_matrices(2.0 * d * len(some.X) ** 2):
+            ends = [
+                minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+                for start in starts
+            ]
         return unpacked(min(ends, key=lambda end: end.fun).x)
 
     def _cost(self, divergence, n_samples):
@@ -246,17 +254,15 @@ class PacBayesGaussian(PriorLearner):
         return cost, 1 / (4 * n_blocks * cost)
 
 
-def _as_prior(mean, near, factor):
-    """Return N(mean, S) as a prior; ``factor`` is L or its diagonal, ``near`` is L⁻¹ mean."""
+def _as_prior(mean, factor):
+    """Return N(mean, S) as a prior; ``factor`` is L or its diagonal."""
     prior: SpectralPrior
-    if factor.ndim == 1 and not np.any(mean):
-        prior = Gaussian(gamma=factor**2 / 2)
-    elif factor.ndim == 1:
-        prior = SpectralMixture(weights=[1.0], means=mean[None], scales=factor[None])
+    if factor.ndim == 2:
+        prior = WithMetric(Gaussian(gamma=0.5), factor, mean)
     elif np.any(mean):
-        prior = WithMetric(SpectralMixture([1.0], near[None], [1.0]), factor)
+        prior = SpectralMixture(weights=[1.0], means=mean[None], scales=factor[None])
     else:
-        prior = WithMetric(Gaussian(gamma=0.5), factor)
+        prior = Gaussian(gamma=factor**2 / 2)
     prior._learned = True
     return prior
 

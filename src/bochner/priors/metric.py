@@ -6,11 +6,11 @@ from .base import SpectralPrior
 
 
 class WithMetric(SpectralPrior):
-    """A prior for linearly mapped rows: k(x, z) = k'(xM, zM), with k' the kernel of ``prior``.
+    """A prior for linearly mapped rows: k(x, z) = k'(xM, zM) cos(m · (x − z)).
 
-    The frequencies are ω = Mω' with ω' drawn from ``prior``. For a Gaussian k' this is the kernel
-    of a Mahalanobis distance: ``WithMetric(Gaussian(gamma=0.5), L)`` is exp(−½ δᵀLLᵀδ), and its
-    frequencies are N(0, LLᵀ).
+    k' is the kernel of ``prior``. The frequencies are ω = Mω' + m with ω' drawn from ``prior``. For
+    a Gaussian k' and m = 0 this is the kernel of a Mahalanobis distance:
+    ``WithMetric(Gaussian(gamma=0.5), L)`` is exp(−½ δᵀLLᵀδ), and its frequencies are N(0, LLᵀ).
 
     Parameters
     ----------
@@ -18,6 +18,8 @@ class WithMetric(SpectralPrior):
         The prior, with parameters for n_mapped columns.
     matrix : array (n_features, n_mapped)
         M. The prior has a density if M is square and invertible.
+    mean : array (n_features,), default None
+        m, the frequency of a wave; None is zero.
 
     Examples
     --------
@@ -27,9 +29,10 @@ class WithMetric(SpectralPrior):
     array([[0.607, 0.082]])
     """
 
-    def __init__(self, prior, matrix):
+    def __init__(self, prior, matrix, mean=None):
         self.prior = prior
         self.matrix = matrix
+        self.mean = mean
 
     @property
     def _samplings(self):  # type: ignore[override]
@@ -39,32 +42,34 @@ class WithMetric(SpectralPrior):
     def has_finite_variance(self):
         return self.prior.has_finite_variance
 
-    def _matrix(self, n_features):
+    def _parts(self, n_features):
+        """Return M and m."""
         matrix = np.asarray(self.matrix, dtype=np.float64)
-        if matrix.ndim != 2 or len(matrix) != n_features or not np.all(np.isfinite(matrix)):
+        mean = np.zeros(n_features) if self.mean is None else np.asarray(self.mean, np.float64)
+        shapes = matrix.shape[:1], matrix.ndim, mean.shape
+        if shapes != ((n_features,), 2, (n_features,)):
             raise ValueError(
-                f"matrix must hold finite numbers, one row for each of the {n_features} columns of "
-                f"X, got shape {matrix.shape}."
+                f"matrix needs a row and mean a number for each of the {n_features} columns of X, "
+                f"got shapes {matrix.shape} and {mean.shape}."
             )
-        return matrix
+        if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(mean))):
+            raise ValueError("matrix and mean must be finite, got NaN or infinity.")
+        return matrix, mean
 
     def _mass(self):
         return self.prior._mass()
 
     def _frequencies(self, n_atoms, n_features, rng, sampling):
-        matrix = self._matrix(n_features)
-        return self.prior._frequencies(n_atoms, matrix.shape[1], rng, sampling) @ matrix.T
+        matrix, mean = self._parts(n_features)
+        return self.prior._frequencies(n_atoms, matrix.shape[1], rng, sampling) @ matrix.T + mean
 
     def _gram(self, X, Z):
-        matrix = self._matrix(X.shape[1])
-        return self.prior._gram(X @ matrix, Z @ matrix)
-
-    def lower_gram(self, X):
-        """Return the Gram matrix of X by the compiled loops of ``prior``, if it has some."""
-        return self.prior.lower_gram(X @ self._matrix(X.shape[1]).astype(X.dtype))
+        matrix, mean = self._parts(X.shape[1])
+        gram = self.prior.kernel(X @ matrix, Z @ matrix)
+        return gram * np.cos(np.subtract.outer(X @ mean, Z @ mean)) if np.any(mean) else gram
 
     def log_density(self, frequencies):
-        matrix = self._matrix(frequencies.shape[1])
+        matrix, mean = self._parts(frequencies.shape[1])
         log_volume = -np.inf
         if matrix.shape[0] == matrix.shape[1]:
             log_volume = np.linalg.slogdet(matrix)[1]
@@ -73,18 +78,37 @@ class WithMetric(SpectralPrior):
                 f"The frequencies of WithMetric have no density if matrix, of shape {matrix.shape},"
                 " has no inverse. Give a square matrix of full rank."
             )
-        values, slopes = self.prior.log_density(np.linalg.solve(matrix, frequencies.T).T)
+        mapped = np.linalg.solve(matrix, (frequencies - mean).T).T
+        values, slopes = self.prior.log_density(mapped)
         return values - log_volume, np.linalg.solve(matrix.T, slopes.T).T
 
     def gradient(self, X, points, coefficients, side=0):
-        matrix = self._matrix(X.shape[1])
-        return self.prior.gradient(X @ matrix, points @ matrix, coefficients, side) @ matrix.T
+        matrix, mean = self._parts(X.shape[1])
+        mapped, others, gradient = X @ matrix, points @ matrix, 0.0
+        # cos(a − b) = cos a cos b + sin a sin b, and the derivatives of cos and sin.
+        for wave, slope in ((np.cos, lambda a: -np.sin(a)), (np.sin, np.cos)):
+            weights = wave(points @ mean)[:, None] * coefficients
+            inner = self.prior.gradient(mapped, others, weights, side) @ matrix.T
+            values = self.prior.kernel(mapped, others) @ weights
+            gradient += wave(X @ mean)[:, None, None] * inner
+            gradient += (slope(X @ mean)[:, None] * values)[:, :, None] * mean
+        return gradient
 
     def hessian(self, X, Z, columns):
-        matrix = self._matrix(X.shape[1])
-        mapped = self.prior.hessian(X @ matrix, Z @ matrix, np.arange(matrix.shape[1]))
-        return matrix[columns] @ mapped @ matrix[columns].T
+        matrix, mean = self._parts(X.shape[1])
+        mapped, others = X @ matrix, Z @ matrix
+        inner = self.prior.hessian(mapped, others, np.arange(matrix.shape[1]))
+        hessian = matrix[columns] @ inner @ matrix[columns].T
+        if not np.any(mean):
+            return hessian
+        phases = np.subtract.outer(X @ mean, Z @ mean)[:, :, None, None]
+        slopes = self.prior.gradient(mapped, others, np.eye(len(Z))) @ matrix[columns].T
+        crossed = slopes[:, :, :, None] * mean[columns]
+        gram = self.prior.kernel(mapped, others)[:, :, None, None]
+        hessian += gram * np.outer(mean[columns], mean[columns])
+        return hessian * np.cos(phases) + (crossed + crossed.swapaxes(2, 3)) * np.sin(phases)
 
     def onnx(self, X, points):
-        matrix = self._matrix(points.shape[1])
-        return self.prior.onnx(X @ matrix, points @ matrix)
+        matrix, mean = self._parts(points.shape[1])
+        gram = self.prior.onnx(X @ matrix, points @ matrix)
+        return gram * np.cos(X @ mean[:, None] - points @ mean) if np.any(mean) else gram
