@@ -1,7 +1,7 @@
 """Bounds and test errors of the pseudo-posteriors on data sets of Letarte et al. 2019.
 
 ``python benchmarks/alignment_posteriors.py [names]``, with BOCHNER_DATA, prints a table in about
-five minutes. The scale of the columns and γ are computed from the validation rows, so that bounds
+ten minutes. The scale of the columns and γ are computed from the validation rows, so that bounds
 on the training rows are valid. Columns:
 
 - loss: alignment loss on the training rows; safe and kl: its bounds of the two forms,

@@ -131,10 +131,8 @@ class OptimalAlignment(AlignmentLearner):
         )
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 
-    def _bound(self, report, weights, empirical, *, form, **settings):
-        if form == "kl":
-            return super()._bound(report, weights, empirical, form=form, **settings)
+    def _bound(self, report, weights, empirical, **settings):
+        if settings["form"] == "kl":
+            return super()._bound(report, weights, empirical, **settings)
         divergence = power_divergence(weights, report.prior_weights, self.mu)
-        return f_divergence(
-            empirical, divergence, int(report.n_samples), mu=self.mu, form=form, **settings
-        )
+        return f_divergence(empirical, divergence, int(report.n_samples), mu=self.mu, **settings)
