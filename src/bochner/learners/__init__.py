@@ -14,7 +14,7 @@ from .game.peaks import AscentPeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .game.value import GameCertificate
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
-from .pac_bayes_gaussian import GaussianReport, PacBayesGaussian
+from .pac_bayes_gaussian import PacBayesGaussian
 from .pac_bayes_langevin import PacBayesLangevin
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "GameCertificate",
     "GameReport",
     "GameRound",
-    "GaussianReport",
     "HarmonicChain",
     "HarmonicPeaks",
     "JointDescent",

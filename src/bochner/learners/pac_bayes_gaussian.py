@@ -99,7 +99,7 @@ class PacBayesGaussian(PriorLearner):
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 3))
+    >>> X = rng.normal(size=(500, 3))
     >>> learner = PacBayesGaussian(prior=Gaussian(gamma=0.5))
     >>> report = learner.learn(Gaussian().sample(50, 3, rng), X, X[:, 0] > 0, rng).report
     >>> bool(learner.bound(report, form="kl").value < 0.5)
