@@ -422,13 +422,13 @@ def data_dependent_prior(prior: SpectralPrior | None) -> str:
 
 
 def learned_prior(owner: Any) -> str:
-    """Return why no theorem holds if ``owner`` is or has a prior learned by Evidence, or ""."""
+    """Return why no theorem holds if ``owner`` is or has a prior learned from data, or ""."""
     for value in (owner, *owner.get_params(deep=True).values()):
         if isinstance(value, SpectralPrior) and value._learned:
             name = type(value).__name__
             return (
-                "the prior was learned by Evidence; if that was on data without these rows, write "
-                f"a new prior {name}(...) with the learned numbers"
+                "the prior was learned by Evidence or PacBayesGaussian; if that was on data "
+                f"without these rows, write a new prior {name}(...) with the learned numbers"
             )
     return ""
 

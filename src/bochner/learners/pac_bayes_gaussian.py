@@ -191,9 +191,7 @@ class PacBayesGaussian(PriorLearner):
         mean, factor = self._minimized(pairs, best, rng)
         loss = pairs.loss_and_slopes(mean, factor, slopes=False)[0]
         near = mean / factor if factor.ndim == 1 else solve_triangular(factor, mean, lower=True)
-        divergence = gaussian_divergence(mean, factor) - sign_information(
-            float(np.linalg.norm(near))
-        )
+        divergence = gaussian_divergence(mean, factor) - sign_information(near)
         factor = factor * (sizes if factor.ndim == 1 else sizes[:, None])
         return GaussianReport(
             _as_prior(mean * sizes, factor),
@@ -210,7 +208,7 @@ class PacBayesGaussian(PriorLearner):
         """Return mean and factor of S, in units of the prior, that minimize the bound."""
         d = pairs.X.shape[1]
         full, n_samples = self.covariance == "full", pairs.n_samples
-        some = pairs.take(np.sort(rng.permutation(len(pairs.X))[: self.n_rows]))
+        some = pairs.take(_drawn_rows(len(pairs.X), self.n_rows, None, rng))
         below = np.tril_indices(d, -1) if full else ((), ())
         theta = np.zeros(2 * d + len(below[0]))
 
@@ -241,7 +239,8 @@ class PacBayesGaussian(PriorLearner):
                 minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
                 for start in starts
             ]
-        return unpacked(min(ends, key=lambda end: end.fun).x)
+        # Among ends that are equal up to the tolerance the first one, which has m = 0.
+        return unpacked(min(ends, key=lambda end: round(end.fun, 6)).x)
 
     def _cost(self, divergence, n_samples):
         """Return the term that is added to the loss, and its derivative in the divergence."""
@@ -278,16 +277,16 @@ def gaussian_divergence(mean: np.ndarray, factor: np.ndarray) -> float:
     return float(sizes / 2 - np.sum(np.log(diagonal)))
 
 
-def sign_information(distance: float) -> float:
+def sign_information(near: Any) -> float:
     """Return KL(N(m, S) ‖ p) − KL((N(m, S) + N(−m, S)) / 2 ‖ p) for an even p.
 
     It is the information of ω on the sign, ln 2 − E ln(1 + exp(−2a(a + z))), z normal, between 0
-    and ln 2, where a = √(mᵀS⁻¹m) is ``distance``.
+    and ln 2, where a = √(mᵀS⁻¹m) is the norm of ``near``, L⁻¹m for S = LLᵀ.
 
     >>> sign_information(0.0).__round__(6), sign_information(10.0).__round__(6)
     (0.0, 0.693147)
     """
-    z = np.linspace(-12.0, 12.0, 4801)
+    distance, z = np.linalg.norm(near), np.linspace(-12.0, 12.0, 4801)
     density = np.exp(-(z**2) / 2)
     mean = density @ np.logaddexp(0.0, -2 * distance * (distance + z)) / density.sum()
     return float(np.log(2) - mean)

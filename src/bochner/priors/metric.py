@@ -46,14 +46,13 @@ class WithMetric(SpectralPrior):
         """Return M and m."""
         matrix = np.asarray(self.matrix, dtype=np.float64)
         mean = np.zeros(n_features) if self.mean is None else np.asarray(self.mean, np.float64)
-        shapes = matrix.shape[:1], matrix.ndim, mean.shape
-        if shapes != ((n_features,), 2, (n_features,)):
+        shapes = matrix.ndim, matrix.shape[:1], mean.shape
+        finite = np.all(np.isfinite(matrix)) and np.all(np.isfinite(mean))
+        if not finite or shapes != (2, (n_features,), (n_features,)):
             raise ValueError(
-                f"matrix needs a row and mean a number for each of the {n_features} columns of X, "
-                f"got shapes {matrix.shape} and {mean.shape}."
+                f"matrix needs a row and mean a finite number for each of the {n_features} columns "
+                f"of X, got {self.matrix!r} and {self.mean!r}."
             )
-        if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(mean))):
-            raise ValueError("matrix and mean must be finite, got NaN or infinity.")
         return matrix, mean
 
     def _mass(self):
@@ -70,9 +69,8 @@ class WithMetric(SpectralPrior):
 
     def log_density(self, frequencies):
         matrix, mean = self._parts(frequencies.shape[1])
-        log_volume = -np.inf
-        if matrix.shape[0] == matrix.shape[1]:
-            log_volume = np.linalg.slogdet(matrix)[1]
+        is_square = matrix.shape[0] == matrix.shape[1]
+        log_volume = np.linalg.slogdet(matrix)[1] if is_square else -np.inf
         if not np.isfinite(log_volume):
             raise ValueError(
                 f"The frequencies of WithMetric have no density if matrix, of shape {matrix.shape},"
