@@ -184,10 +184,10 @@ class PacBayesGaussian(PriorLearner):
                 "PacBayesGaussian needs a prior of independent normal frequencies, got "
                 f"{prior!r}. Write e.g. Gaussian(gamma=1.0)."
             ) from error
-        pairs = Pairs.of(rows, target, weights, sizes, rng)
         candidates = prior.sample(_N_CANDIDATES, n_features, rng)
         sums = alignment_sums(candidates, rows, target, weights)
         best = candidates.frequencies[np.argmin(sums.losses())] / sizes
+        pairs = Pairs.of(rows, target, weights, sizes, rng)
         mean, factor = self._minimized(pairs, best, rng)
         loss = pairs.loss_and_slopes(mean, factor, slopes=False)[0]
         near = mean / factor if factor.ndim == 1 else solve_triangular(factor, mean, lower=True)
