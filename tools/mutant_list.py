@@ -69,6 +69,8 @@ MUTANTS: list[Mutant] = [
                 '((2 if form == "paper" else 8) * n_rows)',
                 '((2 if form == "paper" else 16) * n_rows)',
             ),
+            "alignment-kl-pairs": ("divergence, n_samples // 2, delta=delta", "divergence, n_samples, delta=delta"),
+            "alignment-kl-landmarks": ("n_rows, delta=delta, n_tried=n_landmarks", "n_rows, delta=delta"),
             "alignment-corollary-2-factor": ("complexity = 2 / t *", "complexity = 1 / t *"),
             "alignment-corollary-2-union": ("np.log((n_samples + 1) / delta)", "np.log(1 / delta)"),
             "alignment-second-order-pairs": ("8 * (n_samples // 2)", "8 * n_samples"),
@@ -215,6 +217,29 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "learners/pac_bayes_gaussian.py",
+        "unit/learners/test_pac_bayes_gaussian.py",
+        {
+            "pac-bayes-gaussian-divergence": ("sizes / 2 - np.sum(np.log(diagonal))", "sizes / 2 - np.sum(np.log(diagonal)) / 2"),
+            "pac-bayes-gaussian-sign": ("2 * distance * (distance + z)", "distance * (distance + z)"),
+            "pac-bayes-gaussian-trace": ("0.5 - (energy - trace)", "0.5 - energy"),
+            "pac-bayes-gaussian-metric": ("near = similar[:, None] * X[some] - gram @ X", "near = similar[:, None] * X[some]"),
+            "pac-bayes-gaussian-mean": ("waves[some, 1] * sums[:, 0] - waves", "waves[some, 1] * sums[:, 0] + waves"),
+            "pac-bayes-gaussian-cost": ("1 / (4 * n_blocks * cost)", "1 / (2 * n_blocks * cost)"),
+            "pac-bayes-gaussian-draws": ("np.log(1 / share) / (2 * n_drawn)", "np.log(1 / share) / (4 * n_drawn)"),
+            "pac-bayes-gaussian-share": ("share = delta if n_drawn is None else delta / 2", "share = delta"),
+        },
+    ),
+    *_group(
+        "priors/metric.py",
+        "conformance/test_priors.py",
+        {
+            "prior-metric-volume": ("return values - log_volume", "return values + log_volume"),
+            "prior-metric-wave": ("np.cos(np.subtract.outer(X @ mean, Z @ mean))", "np.cos(X @ mean)[:, None]"),
+            "prior-metric-hessian": ("(crossed + crossed.swapaxes(2, 3))", "2 * crossed"),
+        },
+    ),
+    *_group(
         "learners/optimal_alignment.py",
         "reference/test_divergence_ball.py unit/test_alignment_learners.py",
         {
@@ -227,11 +252,14 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "features/landmarks.py",
-        "reference/test_alignment_double_sums.py unit/test_landmarks.py",
+        "reference/test_alignment_double_sums.py unit/test_landmarks.py "
+        "unit/test_alignment_bounds.py",
         {
             "landmark-own-similarity": ("agreement -= own_similarity[:, None]", "agreement -= 0.0"),
             "landmark-rows": ("        n_rows -= 1\n", "        n_rows -= 0\n"),
             "landmark-classes": ("2 * sums[chosen.targets", "sums[chosen.targets"),
+            "landmark-bound-independent": ("independent=in_sample or independent", "independent=in_sample"),
+            "landmark-bound-kl-tries": ("theorem(loss, kl, n_samples, union)", "theorem(loss, kl, n_samples, 1)"),
             "landmark-bound-union": ("union = n_samples if in_sample and self._chosen_by_data else "
                                      "len", "union = len"),
         },

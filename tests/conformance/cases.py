@@ -35,7 +35,7 @@ from bochner import (
     SpectralMixture,
     StochasticGradient,
 )
-from bochner.learners import Chain
+from bochner.learners import Chain, PacBayesGaussian
 from bochner.losses import (
     Exponential,
     Hinge,
@@ -46,7 +46,7 @@ from bochner.losses import (
     Quantile,
     Squared,
 )
-from bochner.priors import OnColumns, Periodic, WithCategories
+from bochner.priors import OnColumns, Periodic, WithCategories, WithMetric
 
 
 def mixture(n_features):
@@ -64,6 +64,12 @@ def finite_measure(n_features):
     rng = np.random.default_rng(n_features)
     atoms = rng.normal(size=(8, n_features))
     return FourierMeasure(np.vstack([atoms, -atoms[:1]]), 3 * rng.random(9))
+
+
+def metric(n_features):
+    """A triangular matrix that mixes the columns."""
+    rng = np.random.default_rng(n_features)
+    return np.tril(rng.uniform(-0.4, 0.4, (n_features, n_features)), -1) + 0.7 * np.eye(n_features)
 
 
 # Each case is a function of the number of features, so that vector parameters fit.
@@ -102,6 +108,11 @@ PRIORS = {
     "sum of products of columns": lambda d: (
         0.5 * (OnColumns(RationalQuadratic(alpha=0.7), [d - 1]) * Anova()) + Laplace(gamma=0.4)
     ),
+    "Gaussian with a metric": lambda d: WithMetric(Gaussian(gamma=0.5), metric(d)),
+    "Laplace with a metric": lambda d: WithMetric(Laplace(gamma=0.4), metric(d)),
+    "Gaussian with a metric and a wave": lambda d: WithMetric(
+        Gaussian(gamma=0.5), metric(d), np.linspace(0.5, 1.5, d)
+    ),
 }
 
 _RNG = np.random.default_rng(0)
@@ -121,6 +132,7 @@ SEARCHING = {
     "MarginGame by ascent": MarginGame(n_rounds=3, peaks=AscentPeaks(n_walkers=5, n_steps=3)),
     "MarginGame by Langevin": MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=5, n_steps=3)),
     "PacBayesLangevin": PacBayesLangevin(3.0, Gaussian(0.5), n_steps=4, jump_every=2),
+    "PacBayesGaussian": PacBayesGaussian(3.0, Gaussian(0.5), n_iterations=10),
 }
 
 LOSSES = [

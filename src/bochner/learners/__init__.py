@@ -15,6 +15,7 @@ from .game.peaks import AscentPeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .game.value import GameCertificate
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
+from .pac_bayes_gaussian import PacBayesGaussian
 from .pac_bayes_langevin import PacBayesLangevin
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "MarginGame",
     "OptimalAlignment",
     "PacBayes",
+    "PacBayesGaussian",
     "PacBayesLangevin",
     "PeakSearch",
     "QuasiNewtonPeaks",

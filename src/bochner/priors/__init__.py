@@ -9,6 +9,7 @@ from .columns import OnColumns
 from .gaussian import Gaussian
 from .laplace import Laplace
 from .matern import Matern
+from .metric import WithMetric
 from .mixture import SpectralMixture
 from .periodic import Periodic
 from .rational_quadratic import RationalQuadratic
@@ -32,4 +33,5 @@ __all__ = [
     "SpectralMixture",
     "SpectralPrior",
     "WithCategories",
+    "WithMetric",
 ]
