@@ -13,7 +13,6 @@ from sklearn.base import clone
 
 from bochner import Gaussian, Matern, RadialPrior
 from bochner.measures.fourier import FourierMeasure
-from bochner.priors import RadialPrior
 from bochner.testing import check_prior
 from bochner.testing.kernels import kernel_z_scores
 
