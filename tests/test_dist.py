@@ -26,6 +26,7 @@ def test_the_sources_have_what_is_no_python():
     assert {
         "bochner/py.typed",
         "bochner/tables/pages/page.css",
+        "bochner/datasets/catalog.toml",
         "bochner_papers/published/pbrff_table1.json",
         "bochner/__init__.py",
     } <= found

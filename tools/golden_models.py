@@ -54,9 +54,9 @@ def model_cases() -> dict[str, Case]:
 def _answers(model, new=NEW):
     """Return predictions or features, with standard deviations where there are any."""
     methods = (
-        ("transform",)
-        if hasattr(model, "transform")
-        else ("predict", "predict_proba", "decision_function")
+        ("predict", "predict_proba", "decision_function")
+        if hasattr(model, "predict")
+        else ("transform",)
     )
     found = {name: getattr(model, name)(new) for name in methods if hasattr(model, name)}
     found = {

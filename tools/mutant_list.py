@@ -69,6 +69,8 @@ MUTANTS: list[Mutant] = [
                 '((2 if form == "paper" else 8) * n_rows)',
                 '((2 if form == "paper" else 16) * n_rows)',
             ),
+            "alignment-kl-pairs": ("divergence, n_samples // 2, delta=delta", "divergence, n_samples, delta=delta"),
+            "alignment-kl-landmarks": ("n_rows, delta=delta, n_tried=n_landmarks", "n_rows, delta=delta"),
             "alignment-corollary-2-factor": ("complexity = 2 / t *", "complexity = 1 / t *"),
             "alignment-corollary-2-union": ("np.log((n_samples + 1) / delta)", "np.log(1 / delta)"),
             "alignment-second-order-pairs": ("8 * (n_samples // 2)", "8 * n_samples"),
@@ -215,6 +217,29 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "learners/pac_bayes_gaussian.py",
+        "unit/learners/test_pac_bayes_gaussian.py",
+        {
+            "pac-bayes-gaussian-divergence": ("sizes / 2 - np.sum(np.log(diagonal))", "sizes / 2 - np.sum(np.log(diagonal)) / 2"),
+            "pac-bayes-gaussian-sign": ("2 * distance * (distance + z)", "distance * (distance + z)"),
+            "pac-bayes-gaussian-trace": ("0.5 - (energy - trace)", "0.5 - energy"),
+            "pac-bayes-gaussian-metric": ("near = similar[:, None] * X[some] - gram @ X", "near = similar[:, None] * X[some]"),
+            "pac-bayes-gaussian-mean": ("waves[some, 1] * sums[:, 0] - waves", "waves[some, 1] * sums[:, 0] + waves"),
+            "pac-bayes-gaussian-cost": ("1 / (4 * n_blocks * cost)", "1 / (2 * n_blocks * cost)"),
+            "pac-bayes-gaussian-draws": ("np.log(1 / share) / (2 * n_drawn)", "np.log(1 / share) / (4 * n_drawn)"),
+            "pac-bayes-gaussian-share": ("share = delta if n_drawn is None else delta / 2", "share = delta"),
+        },
+    ),
+    *_group(
+        "priors/metric.py",
+        "conformance/test_priors.py",
+        {
+            "prior-metric-volume": ("return values - log_volume", "return values + log_volume"),
+            "prior-metric-wave": ("np.cos(np.subtract.outer(X @ mean, Z @ mean))", "np.cos(X @ mean)[:, None]"),
+            "prior-metric-hessian": ("(crossed + crossed.swapaxes(2, 3))", "2 * crossed"),
+        },
+    ),
+    *_group(
         "learners/optimal_alignment.py",
         "reference/test_divergence_ball.py unit/test_alignment_learners.py",
         {
@@ -227,11 +252,14 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "features/landmarks.py",
-        "reference/test_alignment_double_sums.py unit/test_landmarks.py",
+        "reference/test_alignment_double_sums.py unit/test_landmarks.py "
+        "unit/test_alignment_bounds.py",
         {
             "landmark-own-similarity": ("agreement -= own_similarity[:, None]", "agreement -= 0.0"),
             "landmark-rows": ("        n_rows -= 1\n", "        n_rows -= 0\n"),
             "landmark-classes": ("2 * sums[chosen.targets", "sums[chosen.targets"),
+            "landmark-bound-independent": ("independent=in_sample or independent", "independent=in_sample"),
+            "landmark-bound-kl-tries": ("theorem(loss, kl, n_samples, union)", "theorem(loss, kl, n_samples, 1)"),
             "landmark-bound-union": ("union = n_samples if in_sample and self._chosen_by_data else "
                                      "len", "union = len"),
         },
@@ -415,7 +443,7 @@ MUTANTS: list[Mutant] = [
 '            )'), 'out[rows] = noise * (1 + self.outputs.variances(features, design, inverse, penalties))'),
             "ridge-mean-leverage": ("spent / (outputs.n_outputs * weight)", "spent / weight"),
             "ridge-mean-leverage-eigen": ("/ (self.outputs.n_outputs * self.weight) + "
-                                          "self.rows.share", "/ self.weight"),
+                                          "self.rows.mean_share", "/ self.weight"),
         },
     ),
     *_group(
@@ -434,10 +462,53 @@ MUTANTS: list[Mutant] = [
         "operators/measure.py models/ridge/fields.py",
         "unit/test_operator_kernels.py unit/test_vector_fields.py",
         {
-            "operator-merged-matrices": ("keys = np.column_stack([keys, self.operators()", "np.column_stack([keys, self.operators()"),
+            "operator-merged-matrices": ("keys = np.column_stack([keys, operators", "np.column_stack([keys, operators"),
             "field-potential-sign": ("field.frequencies, -sine, cosine", "field.frequencies, sine, "
                                                                          "cosine"),
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
+        },
+    ),
+    *_group(
+        "data/targets.py",
+        "unit/test_operator_models.py",
+        {
+            "convex-covariance": ("return np.average(self.rows, axis=0, weights=weights)",
+                                  "return np.average(self.rows, axis=0)"),
+        },
+    ),
+    *_group(
+        "solvers/partial.py solvers/direct.py solvers/convex.py models/ridge/exact.py "
+        "data/targets.py data/training.py",
+        "unit/test_missing_outputs.py",
+        {
+            "missing-design": ("design * observed[:, :, None]", "design"),
+            "missing-share": ("share = share * observed", "share = share * np.ones_like(targets)"),
+            "missing-intercept": ("gram=self.gram - self.feature_sum[:, :, None] * means[:, None, :]", "gram=self.gram"),
+            "missing-weights": ("scaled = tile[h > 0] * h[h > 0, None]", "scaled = tile[h > 0]"),
+            "missing-diagonal": ("squared = np.abs(self._factors()) ** 2", "squared = np.abs(self._factors())"),
+            "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
+            "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
+            "missing-pairs": ("products / np.sqrt(np.outer(totals, totals))", "products / totals"),
+            "missing-empty-rows": ("np.where(empty, 0.0, 1.0 if", "np.where(empty, 1.0, 1.0 if"),
+        },
+    ),
+    *_group(
+        "operators/measure.py operators/custom.py solvers/problem.py solvers/convex.py "
+        "operators/sums.py",
+        "unit/test_hermitian_kernels.py unit/test_kernel_sums.py",
+        {
+            "hermitian-kernel-sign": ("= even + odd, even - odd", "= even - odd, even + odd"),
+            "hermitian-features": ("(cosine + 1j * sine)", "(cosine - 1j * sine)"),
+            "hermitian-contract": ("1j * stacked[1], self.factors.conj()", "1j * stacked[1], self.factors"),
+            "hermitian-mirrored": ("np.where(turned, self.operators().conj()", "np.where(turned, self.operators()"),
+            "hermitian-transform": ("np.concatenate(sums).conj()", "np.concatenate(sums)"),
+            "hermitian-ridge": ("\"acjpr,ajbk,bdkps->cjrdks\"", "\"cajpr,ajbk,dbkps->cjrdks\""),
+            "hermitian-hessian": ("\"acjr,ajbk,bdks->cjrdks\"", "\"cajr,ajbk,bdks->cjrdks\""),
+            "sum-shares": ("2 * self.scale * softmax", "self.scale * softmax"),
+            "sum-mass": (" + np.log(prior._mass())\n\n\ndef same_prior", "\n\n\ndef same_prior"),
+            "sum-mirrored": ("for sign in (1, -1)]\n    return np.logaddexp", "for sign in (1, 1)]\n    return np.logaddexp"),
+            "sum-one-prior": ("if not self._has_two_priors:", "if True:"),
+            "mean-prior-draws": ("masses = np.array([prior._mass() for", "masses = np.array([1.0 for"),
         },
     ),
     # --- convex losses, kernels and laws of one's own ---------------------------------------------
@@ -449,15 +520,12 @@ MUTANTS: list[Mutant] = [
         {
             "convex-hessian": ("theta += product if a == b else product + product.T", "theta += product"),
             "convex-diagonal": ("twice = 1 if a == b else 2", "twice = 1"),
-            "convex-covariance": ("centered = targets - np.average(targets, axis=0, "
-                                  "weights=weights)\n", "centered = targets - "
-                                                        "targets.mean(axis=0)\n"),
-            "convex-smallest-count": ("        loss.check_targets(values)\n", ""),
+            "convex-smallest-count": ("        loss.check_targets(values[~np.isnan(values)][:, None])\n", ""),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
-            "custom-even": ("((opposite, \"even\"), (values.transpose", "((values, \"even\"), "
-                                                                        "(values.transpose"),
-            "custom-symmetric": ("(values.transpose(0, 2, 1), \"symmetric\")", "(values, \"symmetric\")"),
-            "custom-complex": ("if np.iscomplexobj(values):", "if False:"),
+            "custom-conjugate": ("_check_equal(opposite, operators.conj()", "_check_equal(opposite, opposite"),
+            "custom-hermitian": ("_check_equal(operators, operators.conj().transpose(0, 2, 1)", "_check_equal(operators, operators"),
+            "custom-transposed": ("_check_equal(opposite, values.transpose(0, 2, 1)", "_check_equal(opposite, values"),
+            "custom-complex": ("if is_complex and name == \"signature\":", "if False:"),
             "custom-signature-unchecked": ("for sign in (1, -1))", "for sign in (1, 1))"),
             "custom-roots": ("np.sqrt(values)[:, None]", "values[:, None]"),
             "chain-counts": ("beta * rise + np.log(ratio)", "beta * rise - np.log(ratio)"),
@@ -487,6 +555,32 @@ MUTANTS: list[Mutant] = [
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
             "gbrff1-random-row": ("size=1, p=counts / counts.sum())", "size=1)"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
+        },
+    ),
+    *_group(
+        "boosting/gbrff_base.py",
+        "unit/test_gbrff_parts.py",
+        {
+            "gbrff-measure-weights": (
+                "np.abs(self.alphas_)[:, :, None] * self.weights_",
+                "np.abs(self.alphas_)[:, :, None] * np.ones_like(self.weights_)",
+            ),
+            "gbrff-parts-of-rounds": (
+                "np.reshape(new, (-1, n_outputs, *size))",
+                "np.reshape(new, (n_outputs, -1, *size)).swapaxes(0, 1)",
+            ),
+            "gbrff-subsample-search": (
+                "margins.signal(k), counts, counts.sum(), rng",
+                "margins.signal(k), margins.counts, counts.sum(), rng",
+            ),
+            "gbrff-subsample-sum": (
+                "margins.signal(k), counts, counts.sum(), rng",
+                "margins.signal(k), counts, margins.n_samples, rng",
+            ),
+            "gbrff-subsample-twice": (
+                "rng.choice(rows, n_left_out, replace=False",
+                "rng.choice(rows, n_left_out, replace=True",
+            ),
         },
     ),
     *_group(
@@ -610,6 +704,28 @@ MUTANTS: list[Mutant] = [
             "joint-adam-root": ("1 / np.sqrt(1 - self.second_decay**self.n_taken)", "1.0"),
             "joint-adam-square": ("(one - second_decay) * g * g", "(one - second_decay) * g"),
             "joint-weights": ("self.loss.gradient(targets, scores) * weights", "self.loss.gradient(targets, scores)"),
+        },
+    ),
+    *_group(
+        "priors/algebra.py priors/columns.py priors/periodic.py measures/fourier.py "
+        "learners/evidence.py learners/chain.py",
+        "unit/test_prior_algebra.py unit/test_evidence_of_sums.py unit/learners/test_chain.py "
+        "conformance/test_priors.py",
+        {
+            "algebra-share": ("return masses / masses.sum()", "return np.full(2, 0.5)"),
+            "algebra-places": ("rng.permutation(n_atoms) < n_left", "np.arange(n_atoms) < n_left"),
+            "algebra-sobol-pairs": ("left + right[rng.permutation(n_atoms)]", "left + right"),
+            "algebra-crossed": ("crossed - crossed.swapaxes(2, 3)", "crossed - crossed"),
+            "algebra-factor-slope": ("2 * product.sum(dtype=np.float64) - np.trace", "product.sum(dtype=np.float64) + 0 * np.trace"),
+            "algebra-product-slopes": ("pulls = pull * right_gram, pull * left_gram", "pulls = pull * left_gram, pull * right_gram"),
+            "algebra-measure-half": ("np.outer(self.weights, other.weights) / 2", "np.outer(self.weights, other.weights)"),
+            "columns-of-hessian": ("places[:, None], places] = ", "places[:, None], places[::-1]] = "),
+            "periodic-weights": ("ive(np.abs(orders), self.gamma)", "ive(np.abs(orders), self.gamma / 2)"),
+            "periodic-unit": ("set_params(period=period / scales)", "set_params(period=period)"),
+            "periodic-slope": ("return -2 * self._bandwidths", "return -self._bandwidths"),
+            "evidence-linear-share": ("squares[0] / np.where", "np.sqrt(squares[0]) / np.where"),
+            "evidence-parts-learned": ("for part in (learned, *learned.get_params().values())", "for part in (learned,)"),
+            "chain-start": ("measure = learned.measure\n            reports", "reports"),
         },
     ),
     # --- learned priors, exact kernels, expansions, targets ---------------------------------------
@@ -779,6 +895,41 @@ MUTANTS: list[Mutant] = [
             "systems-linear-columns": (
                 " + (self.X * self.linear) @ some.T",
                 " - (self.X * self.linear) @ some.T",
+            ),
+        },
+    ),
+    *_group(
+        "models/kernel_machine.py solvers/dual.py solvers/posterior.py solvers/choice.py",
+        "unit/test_kernel_posterior.py",
+        {
+            "posterior-likelihood-constant": (
+                "n_samples * (np.log(2 * np.pi * variances) + 1)",
+                "n_samples * np.log(2 * np.pi * variances)",
+            ),
+            "posterior-likelihood-copies": (
+                "np.sum((weights - 1) * np.log(alpha) + np.log(weights))",
+                "np.sum((weights - 1) * np.log(alpha))",
+            ),
+            "posterior-likelihood-path": (
+                "np.sum(np.log((self.values + alpha) / self.weights))",
+                "np.sum(np.log(self.values + alpha))",
+            ),
+            "posterior-covariance-intercept": (
+                "np.outer(unexplained, unexplained) / self.flat.sum()",
+                "np.outer(unexplained, unexplained)",
+            ),
+            "posterior-draws-root": (
+                "root = vectors * np.sqrt(np.maximum(values, 0.0))",
+                "root = vectors * np.maximum(values, 0.0)",
+            ),
+            "posterior-draws-noise": ("+= self.alpha_ if noise else 0.0", "+= self.alpha_"),
+            "ridges-beyond-direction": (
+                "best / 10 if best <= low else best * 10",
+                "best / 10 if best >= high else best * 10",
+            ),
+            "ridges-beyond-rounding": (
+                "errors, error_of, path.smallest_ridge)",
+                "errors, error_of, 0.0)",
             ),
         },
     ),
@@ -1037,7 +1188,7 @@ MUTANTS: list[Mutant] = [
             "warm-noise": ("theta[-2:] = other.theta[-2:]", "theta[-2:] = 0.0"),
             "warm-best": ("return min(trials, key", "return max(trials, key"),
             "warm-no-steps": ("        if not n_iterations:  #", "        if False:  #"),
-            "warm-theta": ("objective, n_steps, theta)", "objective, n_steps, np.exp(theta))"),
+            "warm-theta": ("n_steps + n_more, theta, shares)", "n_steps + n_more, np.exp(theta), shares)"),
         },
     ),
     # --- ridges ------------------------------------------------------------------------------
@@ -1046,8 +1197,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
-                "intercept = centered.target_mean - centered.feature_mean @ coefficients",
-                "intercept = centered.target_mean",
+                "return self.target_mean - self.feature_mean @ coefficients",
+                "return self.target_mean",
             ),
             "ridge-merged-shift": ("other._statistics.around(self._statistics.shift)", "other._statistics"),
             "ridge-root-weights": (
@@ -1055,9 +1206,10 @@ MUTANTS: list[Mutant] = [
                 "Eigensystem.of_rows(root * features, targets)",
             ),
             "ridge-largest": ("float(np.max(alphas[errors <=", "float(np.min(alphas[errors <="),
-            "ridge-mean-kernel": (('outputs.mean_diagonal(\n'
-'            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight\n'
-'        )'), 'outputs.mean_diagonal((sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)))'),
+            "ridge-mean-kernel": (
+                "outputs.mean_diagonal(sums.gram_diagonal / sums.weight)",
+                "outputs.mean_diagonal(sums.gram_diagonal)",
+            ),
         },
     ),
     *_group(
@@ -1069,8 +1221,8 @@ MUTANTS: list[Mutant] = [
                 "np.cov(y.T, bias=True)",
             ),
             "exact-ridge-design": (
-                "system.vectors * np.sqrt(system.values) / root\n",
-                "system.vectors * np.sqrt(system.values)\n",
+                "design = system.vectors * np.sqrt(system.values) / root\n",
+                "design = system.vectors * np.sqrt(system.values)\n",
             ),
         },
     ),
@@ -1103,7 +1255,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_operator_ridge.py",
         {
             "operator-two-priors": (
-                "if features.prior is not None and kernel.prior is not None:",
+                "if given and not same_prior(features.prior, kernel.prior):",
                 "if False:",
             ),
         },
@@ -1417,6 +1569,20 @@ MUTANTS: list[Mutant] = [
             ),
             "shapley-linear-part": ("apart = X - background.mean(axis=0)", "apart = X"),
             "shapley-leaf-background": ("background = rows[of_rows == leaf]", "background = rows"),
+        },
+    ),
+    *_group(
+        "datasets/recipes.py",
+        "unit/test_recipes.py",
+        {
+            "recipe-unknown-level": ('if level != "?"]', "]"),
+            "recipe-point-of-labels": ('np.char.rstrip(labels, ".")', "labels"),
+            "recipe-positive-class": (
+                "np.where(np.isin(y, recipe.positive), 1, -1)",
+                "np.where(np.isin(y, recipe.positive), -1, 1)",
+            ),
+            "recipe-longitude": ("np.where(x > 180, x - 360, x)", "np.where(x > 180, x - 180, x)"),
+            "recipe-rooms": ("rooms / households, bedrooms", "rooms / people, bedrooms"),
         },
     ),
 ]  # fmt: skip

@@ -172,6 +172,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     """
 
     _defaults: ClassVar[Any] = {}
+    _accepts_missing_outputs: ClassVar[bool] = False  # NaN in a two-dimensional y
     _component = _component
     set_params = _set_params
 
@@ -214,12 +215,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if is_classifier(self):
             class_weight, owner = getattr(self, "class_weight", None), type(self).__name__
             return TrainingData.of_labels(rows, y, sample_weight, class_weight, owner=owner)
-        target = self._check_target(y, len(rows))
-        return TrainingData(rows, target, check_weights(sample_weight, len(rows)))
+        target, weights = self._check_target(y, len(rows)), check_weights(sample_weight, len(rows))
+        if self._accepts_missing_outputs:
+            return TrainingData.of_outputs(rows, target, weights)
+        return TrainingData(rows, target, weights)
 
     def _check_target(self, y: Any, n_rows: int) -> Any:
         """Validate y of an estimator that is not a classifier; None if y is not needed."""
-        return Values.of(y, n_rows, owner=type(self).__name__)
+        partial = self._accepts_missing_outputs
+        return Values.of(y, n_rows, owner=type(self).__name__, partial=partial)
 
     def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
         """Validate the rows of a first fit (``reset``), or those given to a fitted model."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -96,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "demo": _demo,
         "info": _info,
         "list": _list,
+        "data": _data,
         "reproduce": _reproduce,
         "atlas": _atlas,
         "fit": _fit,
@@ -140,6 +142,34 @@ def _list(options: argparse.Namespace) -> int:
         print("\n\n".join(entry_text(entry) for entry in entries))
     else:
         print(listing_text(entries))
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    from .datasets import where
+    from .datasets.catalog import CATALOG
+    from .datasets.recipes import build
+
+    out, unknown = options.out or os.environ.get("BOCHNER_DATA"), set(options.names) - set(CATALOG)
+    if unknown:
+        raise UsageError(f"No data set {', '.join(unknown)}; there are {', '.join(CATALOG)}.")
+    if options.folder is not None:
+        if not options.names or not out:
+            raise UsageError("--from needs the NAME of a data set, and --out DIR or BOCHNER_DATA.")
+        paths = [str(build(name, options.folder, out)) for name in options.names]
+        print(json.dumps(paths) if options.json else "\n".join(f"Archive: {one}" for one in paths))
+        return 0
+    entries = {name: CATALOG[name] for name in options.names or CATALOG}
+    if options.json:
+        facts = {name: {"place": where(name)} | asdict(one) for name, one in entries.items()}
+        print(json.dumps(facts, indent=2))
+        return 0
+    for name, entry in entries.items():
+        (rows, columns), recipe = entry.shape, entry.recipe
+        print(f"{name}: {rows} x {columns}, {where(name)}. Published: {recipe.source}.")
+        files = " and ".join(file.replace("|", " or ") for file in recipe.files)
+        print(f"  Cannot be built: {recipe.missing}." if recipe.missing else f"  Files: {files}")
+    print("Build one from the published files: bochner data NAME --from FOLDER")
     return 0
 
 

@@ -82,7 +82,7 @@ def follows_rounding(estimator, storage):
 
 def answers(fitted, X):
     """Return {method: answer for X} of a fitted estimator; lazy answers are computed."""
-    methods = ["transform"] if hasattr(fitted, "transform") else ["predict"]
+    methods = ["predict"] if hasattr(fitted, "predict") else ["transform"]
     methods += ["decision_function", "predict_proba"] if is_classifier(fitted) else []
     said = {name: getattr(fitted, name)(X) for name in methods if hasattr(fitted, name)}
     return {

@@ -121,7 +121,7 @@ def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
     rows, targets = on_cluster(X, y)
     (expected, said), found = reference(estimator), fitted(estimator, rows, targets)
     assert_same(answers(found, rows), said, rtol=1e-10, atol=1e-10)
-    lazy = found.transform(rows) if hasattr(found, "transform") else found.predict(rows)
+    lazy = found.predict(rows) if hasattr(found, "predict") else found.transform(rows)
     assert isinstance(lazy, da.Array)
     if hasattr(found, "score"):
         assert found.score(rows, targets) == pytest.approx(expected.score(X, y), abs=1e-12)

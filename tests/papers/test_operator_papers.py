@@ -13,7 +13,7 @@ from bochner import CurlFree, Decomposable, Gaussian, OperatorKernelRidge
 from bochner.datasets import data_folder
 from bochner_papers.orff_protocol import two_fold_lambda
 
-NAMES = ["orff_figure1", "orff_figure2", "orff_figure3", "orff_real"]
+NAMES = ["orff_figure1", "orff_figure2", "orff_figure3", "orff_real", "orff_missing"]
 
 
 def module(name):
@@ -140,6 +140,8 @@ def test_figures_are_drawn_from_results(name):
     value = {
         "error": 0.1,
         "r2": 0.5,
+        "missing": 0.5,
+        "held_out": 0.5,
         "fit_seconds": 1.0,
         "empirical": 1.0,
         "exact": 1.0,

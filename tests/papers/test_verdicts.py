@@ -122,6 +122,15 @@ def orff_figure3(side):
     return quick("orff_figure3", line)
 
 
+def orff_missing(side):
+    def line(case):
+        gain = 0.1 * side * (case["method"] == "covariance")
+        return {"missing": 0.5 + gain + noise(case), "held_out": 0.4 + gain + noise(case)}
+
+    lines = quick("orff_missing", line)
+    return lines if side else [pair for pair in lines if pair[0]["data"] == "mtr_jura"]
+
+
 def orff_real(side):
     lines = quick(
         "orff_real", lambda case: {"r2": 0.5 + 0.1 * side * (case["method"] == "learned")}

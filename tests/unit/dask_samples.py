@@ -148,6 +148,6 @@ def fitted(name, X=X, y=None, **keywords):
 
 
 def said(model, X):
-    methods = ["transform"] if hasattr(model, "transform") else ["predict"]
+    methods = ["predict"] if hasattr(model, "predict") else ["transform"]
     methods += ["predict_proba", "decision_function"] if is_classifier(model) else []
     return {method: getattr(model, method)(X) for method in methods if hasattr(model, method)}

@@ -89,7 +89,7 @@ def data_for(estimator):
 
 
 def answer(model, X):
-    return model.transform(X) if hasattr(model, "transform") else model.predict(X)
+    return model.predict(X) if hasattr(model, "predict") else model.transform(X)
 
 
 @every_case

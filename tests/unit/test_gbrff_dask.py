@@ -40,6 +40,9 @@ MODELS = {
     "phases again": GBRFF2Classifier(
         n_rounds=2, rephase=True, penalty=0.02, class_weight="balanced", random_state=0
     ),
+    "subsamples": GBRFF1Classifier(
+        n_rounds=2, n_components=4, landmark="random", subsample=0.5, random_state=0
+    ),
     "drawn frequencies": GBRFF2Classifier(
         n_rounds=2, max_iterations=0, calibrated=False, random_state=0
     ),

@@ -96,7 +96,7 @@ def test_leave_one_out_equals_refits(alpha, fit_intercept, weighted):
         ).predict(X[[i]])[0]
     np.testing.assert_allclose(machine.leave_one_out(), refits, atol=1e-8)
     if not weighted and isinstance(alpha, list):
-        chosen = alpha.index(machine.alpha_)
+        chosen = list(machine.alphas_).index(machine.alpha_)
         assert machine.loo_errors_[chosen] == pytest.approx(np.mean((Y - refits) ** 2))
         assert chosen == np.argmin(machine.loo_errors_)
 

@@ -68,7 +68,7 @@ MODELS = {
     "ridge on a measure": (SpectralRidge(MU), VALUES),
     "logistic": (SpectralLogistic(MU), LABELS),
     "certified": (CertifiedClassifier(MU), LABELS),
-    "machine": (KernelMachine(MU), VALUES),
+    "machine": (KernelMachine(MU, alpha=1e-3), VALUES),
     "machine by gradients": (KernelMachine(MU, alpha=0.1, solver="cg", tol=1e-9), VALUES),
     "GBRFF1": (GBRFF1Classifier(prior=MU, n_rounds=3), LABELS),
     "GBRFF2": (GBRFF2Classifier(prior=MU, n_rounds=3), LABELS),

@@ -54,6 +54,11 @@ def _add_experiments(command: _Add) -> None:
     listed = command("list", "list the experiments: paper, claim, data and cases")
     listed.add_argument("names", nargs="*", metavar="NAME", help=about)
 
+    data = command("data", "list the data sets of the papers, or build them from published files")
+    data.add_argument("names", nargs="*", metavar="NAME", help="data set (default: all)")
+    data.add_argument("--from", dest="folder", metavar="FOLDER", help="folder of published files")
+    data.add_argument("--out", metavar="DIR", help="folder of archives (default: BOCHNER_DATA)")
+
     about = "rebuild tables and figures of the papers, with the published numbers"
     reproduce = command("reproduce", about)
     add, flag = reproduce.add_argument, partial(reproduce.add_argument, action="store_true")

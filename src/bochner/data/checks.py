@@ -210,9 +210,23 @@ def coded(y, classes):
     return np.searchsorted(classes, y).astype(np.min_scalar_type(len(classes)))
 
 
-def as_values(owner, y):
+def as_values(owner, y, partial=False):
+    """Return y as finite numbers in float64; ``partial`` accepts NaN if y has columns."""
     check_no_objects(y, owner)
-    return check_array(y, dtype=np.float64, input_name="y", ensure_2d=False, accept_sparse=False)
+    if not partial and y.ndim == 2 and y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(
+            f"Input y contains NaN, but {owner} needs every output of every row. OperatorRidge, "
+            "OperatorRegressor and OperatorKernelRidge accept missing outputs."
+        )
+    finite = "allow-nan" if partial and y.ndim == 2 else True
+    return check_array(
+        y,
+        dtype=np.float64,
+        input_name="y",
+        ensure_2d=False,
+        accept_sparse=False,
+        ensure_all_finite=finite,
+    )
 
 
 def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:

@@ -47,6 +47,11 @@ class Target(ABC):
     def similarity(self) -> TargetSimilarity:
         """Return λ as factors and signs."""
 
+    @property
+    def is_partial(self) -> bool:
+        """True if some outputs of some rows are not observed."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class TargetSimilarity(Target):
@@ -288,7 +293,10 @@ class Labels(Target):
 
 @dataclass(frozen=True, eq=False)
 class Values(Target):
-    """Real targets: ``rows`` (n_samples, n_outputs), neither centered nor scaled."""
+    """Real targets: ``rows`` (n_samples, n_outputs), neither centered nor scaled.
+
+    NaN is an output that was not observed.
+    """
 
     rows: Any
     one_dimensional: bool = False
@@ -297,9 +305,16 @@ class Values(Target):
         return self.rows.shape[0]
 
     @classmethod
-    def of(cls, y: Any, n_rows: int | None = None, *, owner: str = "This learner") -> Self:
-        """Read y as finite numbers, one column per output."""
-        y = as_values(owner, given_target(y, n_rows, owner))
+    def of(
+        cls,
+        y: Any,
+        n_rows: int | None = None,
+        *,
+        owner: str = "This learner",
+        partial: bool = False,
+    ) -> Self:
+        """Read y as finite numbers, one column per output; ``partial`` accepts NaN in columns."""
+        y = as_values(owner, given_target(y, n_rows, owner), partial)
         if y.ndim > 2:
             raise ValueError(
                 "y must have one column per output, (n_samples, n_outputs), got shape "
@@ -310,6 +325,35 @@ class Values(Target):
 
     def take(self, rows: Any) -> Self:
         return replace(self, rows=self.rows[rows])
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(np.isnan(self.rows).any())
+
+    def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the mean of the observed values of each output."""
+        if not self.is_partial:
+            return np.average(self.rows, axis=0, weights=weights)
+        observed = ~np.isnan(self.rows)
+        counted = observed if weights is None else weights[:, None] * observed
+        return np.sum(counted * np.where(observed, self.rows, 0.0), axis=0) / counted.sum(axis=0)
+
+    def covariance(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the covariance of the outputs.
+
+        Of partial targets, an entry is the sum over the rows that observe both outputs, divided by
+        the root of the product of the rows that observe each. This is positive semi-definite for
+        any missing values, and correlations are smaller if few rows observe both.
+        """
+        centered, partial = self.rows - self.mean(weights), self.is_partial
+        observed = ~np.isnan(centered)
+        centered = np.where(observed, centered, 0.0) if partial else centered
+        counted = centered if weights is None else weights[:, None] * centered
+        products = counted.T @ centered
+        if not partial:
+            return products / (len(self) if weights is None else weights.sum())
+        totals = np.sum(observed if weights is None else weights[:, None] * observed, axis=0)
+        return products / np.sqrt(np.outer(totals, totals))
 
     def extent(
         self, center: np.ndarray, weights: np.ndarray | None = None

@@ -12,7 +12,7 @@ from . import repetitions
 from .checks import check_weights
 from .repetitions import EqualRows, different, equal_rows, target_columns
 from .rows import LocalRows, Rows
-from .targets import Labels, Target
+from .targets import Labels, Target, Values
 
 # Equal rows are merged in tables of at most this many numbers.
 _MOST_COMPARED = 2**24
@@ -64,6 +64,25 @@ class TrainingData:
         labels, weights = Labels.weighted(y, len(rows), sample_weight, class_weight, owner=owner)
         counts = None if class_weight is None else check_weights(sample_weight, len(rows))
         return cls(rows, labels, weights, counts)
+
+    @classmethod
+    def of_outputs(cls, rows: Rows, target: Values, weights: np.ndarray | None) -> Self:
+        """Read outputs that may be missing; a row without any output has weight zero."""
+        missing = np.isnan(target.rows)
+        if not missing.any():
+            return cls(rows, target, weights)
+        empty = missing.all(axis=1)
+        if weights is not None or empty.any():
+            weights = np.where(empty, 0.0, 1.0 if weights is None else weights)
+        counted = np.ones(len(missing)) if weights is None else weights
+        unseen = np.flatnonzero(counted @ ~missing == 0)
+        if len(unseen):
+            raise ValueError(
+                f"Column {unseen[0]} of y has no observed value, only NaN. Leave the column out."
+            )
+        # Rows without weight are not used, but zero times NaN would be NaN.
+        values = np.where(missing & (counted == 0)[:, None], 0.0, target.rows)
+        return cls(rows, replace(target, rows=values), weights)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import zipfile
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,7 @@ def _not_available(name: str) -> str:
     folder = os.environ.get("BOCHNER_DATA")
     return (
         f"Data set {name!r} is not available: set BOCHNER_DATA to a folder that holds {name}.npz "
-        f"(it is {folder!r} now)"
+        f"(it is {folder!r} now); `bochner data` lists the known sets and their sources"
     )
 
 
@@ -137,26 +137,23 @@ def _from_file(name: str) -> Bunch:
     path = _file(name)
     assert path is not None
     expected = CATALOG[name].sha256 if name in CATALOG else None
-    state = path.stat()
-    if (
-        expected is not None
-        and (actual := _sha256(path, state.st_size, state.st_mtime_ns)) != expected
-    ):
-        raise ValueError(
-            f"{path} is damaged or another version: its sha256 is {actual[:12]}…, but that of "
-            f"{name!r} is {expected[:12]}…. Fetch the file again."
-        )
-    return _read(path, source=f"{path.name} of the data folder")
+    return _read(path, f"{path.name} of the data folder", name, expected)
 
 
-@cache
-def _sha256(path: Path, size: int, modified: int) -> str:
-    """Return the checksum of a file; its size and time of change are part of the cache's key."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def contents_digest(arrays: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of names, types, shapes and values of arrays.
+
+    The digest of the file would depend on the version of zlib that compressed it.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
-def _read(path: Path, source: str) -> Bunch:
+def _read(path: Path, source: str, name: str = "", expected: str | None = None) -> Bunch:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
@@ -164,6 +161,11 @@ def _read(path: Path, source: str) -> Bunch:
         raise ValueError(
             f"{path} cannot be read as a .npz file of plain arrays: {error}"
         ) from error
+    if expected is not None and (actual := contents_digest(arrays)) != expected:
+        raise ValueError(
+            f"{path} is damaged or another version: the sha256 of its arrays is {actual[:12]}…, "
+            f"but that of {name!r} is {expected[:12]}…. Run: bochner data {name}."
+        )
     if "X_indptr" in arrays:
         parts = (
             arrays.pop("X_data").astype("f4"),
@@ -234,7 +236,7 @@ def _from_openml(name: str) -> Bunch:
                 f"{_not_available(name)}. OpenML has it, but BOCHNER_OFFLINE is set; "
                 "`bochner reproduce --download` downloads it."
             )
-        _write(path, _fetched(name, entry, copy))
+        write_archive(path, _fetched(name, entry, copy))
     return _read(path, source)
 
 
@@ -270,7 +272,7 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
     return arrays
 
 
-def _write(path: Path, arrays: dict[str, Any]) -> None:
+def write_archive(path: Path, arrays: dict[str, Any]) -> None:
     """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as beside, beside.open("wb") as file:

@@ -52,8 +52,27 @@ def class_sums(
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
-    """Return v_j = Σ_k s_k |û_kj|², û the Fourier sums of the signal."""
-    return _signed_energy(fourier_sums(measure, X, signal), signs)
+    """Return the Fourier potential v_j = Σ_k s_k |Σ_i a_ik exp(i ω_j·x_i)|² of each atom.
+
+    It is high if a wave is strongly present in the signal. The game searches for its peaks, with
+    a_i = y_i α_i. The weights of ``measure`` have no influence.
+
+    Parameters
+    ----------
+    measure, X : see ``alignment_losses``
+    signal : array (n_samples,) or (n_samples, n_signals)
+        a, e.g. labels times dual weights.
+    signs : array (n_signals,), default None
+        s, by default all 1.
+
+    Examples
+    --------
+    >>> from bochner import FourierMeasure
+    >>> measure = FourierMeasure(np.array([[0.0], [1.0]]), np.array([0.5, 0.5]))
+    >>> potential(measure, [[0.0], [3.0]], [1.0, 1.0]).round(3)
+    array([4.  , 0.02])
+    """
+    return _signed_energy(fourier_sums(measure, X, np.asarray(signal)), signs)
 
 
 def potential_and_gradient(

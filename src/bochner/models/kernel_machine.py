@@ -19,7 +19,7 @@ from ..data.repetitions import draw_held_out, equal_rows, held_out_size
 from ..data.training import TrainingData
 from ..expansions.kernels import Effects, closed_form_gram
 from ..priors import Laplace, SpectralPrior
-from ..solvers.choice import check_alphas
+from ..solvers.choice import check_alphas, with_further_ridges
 from ..solvers.dual import (
     CholeskySystem,
     EigenPath,
@@ -29,6 +29,7 @@ from ..solvers.dual import (
     iterated_solutions,
     kernel_matrix,
 )
+from ..solvers.posterior import draws, log_marginal_likelihood
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
 _EXACT_ROWS = 4000
@@ -55,7 +56,10 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     alpha : float or several, default (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
         The ridge. Among several, the one with the smallest exact leave-one-out error is chosen
         from one eigendecomposition (a row of weight h counts as h rows, one of which is left out);
-        conjugate gradients choose the one with the smallest error on held-out rows.
+        conjugate gradients choose the one with the smallest error on held-out rows. If the best is
+        the smallest or the largest of them, up to six further decades are tried, as long as each
+        lowers the error by more than 0.1 %. Small ones end at 1e-10 of the largest eigenvalue of
+        the kernel matrix; conjugate gradients only try large ones, which need fewer steps.
     linear : float or one per column, default 0.0
         Weight of the linear part.
     fit_intercept : bool, default True
@@ -81,10 +85,15 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     expansion_ : KernelExpansion, the fitted function: values, derivatives, effects
     prior_ : the prior with numbers
     alpha_ : the ridge in use
-    loo_errors_ : mean squared leave-one-out error of each of several ridges (direct solutions)
-    held_out_errors_ : mean squared error of each of several ridges on held-out rows (conjugate
+    alphas_ : of several ridges, those given and the better ones that were found beyond an edge
+    loo_errors_ : mean squared leave-one-out error of each of ``alphas_`` (direct solutions)
+    held_out_errors_ : mean squared error of each of ``alphas_`` on held-out rows (conjugate
         gradients); infinite for ridges that were not tried
     noise_variance_ : the most likely variance of the noise, for each output
+    log_marginal_likelihood_ : logarithm of the density of all targets, summed over outputs, in the
+        Gaussian process of ``predict`` (direct solutions). Its amplitude, ``noise_variance_ /
+        alpha_``, and its intercept have their most likely values; a row of weight h counts as h
+        rows.
     solver_ : "cholesky" or "cg"
 
     Examples
@@ -141,7 +150,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         # Copies of a row are left out with it.
         self._left_out_share = 1.0 if equal is None else equal.left_out_weights() / self._weights
         self.solver_ = self._chosen_solver(len(rows))
-        for name in ("loo_errors_", "held_out_errors_"):
+        for name in ("alphas_", "loo_errors_", "held_out_errors_", "log_marginal_likelihood_"):
             self.__dict__.pop(name, None)
         # Both are computed at their first use.
         self._system: CholeskySystem | None = None
@@ -158,17 +167,37 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         explained = np.sum((self._targets - solution.intercept) * solution.dual, axis=0)
         noise = np.maximum(self.alpha_ * explained, 0.0) / self._weights.sum()
         self.noise_variance_ = float(noise[0]) if self._one_dimensional else noise
+        if solution.log_determinant is not None:
+            self.log_marginal_likelihood_ = log_marginal_likelihood(
+                noise / self.alpha_, self.alpha_, self._weights, solution.log_determinant
+            )
         # Rows of weight zero are predicted by a fit without them.
         self._absent = None
         if data.weights is not None:
             self._absent = ~kept, self.expansion_.evaluate(X[~kept])
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return predictions, and with ``return_std`` standard deviations of observations.
+    def __getstate__(self):
+        # The factor of the kernel matrix is large, and is computed again when it is needed.
+        state = super().__getstate__()
+        return state | {"_system": None} if "_system" in state else state
 
-        The deviation is that of an observation of weight one in the Gaussian process whose mean is
-        the ridge, with the most likely noise; it needs a direct solution.
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return predictions, and deviations or covariances of observations if they are requested.
+
+        Observations are those of weight one in the Gaussian process whose mean is the ridge, with
+        the most likely noise. ``return_std`` adds their standard deviations, in the shape of the
+        predictions. ``return_cov`` adds their covariances, (n_samples, n_samples), with a last axis
+        of n_outputs for two-dimensional y. Both need a direct solution.
         """
+        if return_std and return_cov:
+            raise ValueError(
+                "Got return_std=True and return_cov=True. Write return_cov=True: the roots of its "
+                "diagonal are the standard deviations."
+            )
+        if return_cov:
+            mean, covariance = self._posterior(X)
+            variance = self.noise_variance_ / self.alpha_
+            return self._shaped(mean), np.multiply.outer(covariance, variance)
         rows = self._read_rows(X)
         mean = self._shaped(self.expansion_.evaluate(rows))
         if not return_std:
@@ -179,6 +208,39 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         variance = rows.map(block, dtype=np.float64)
         noise = np.atleast_1d(self.noise_variance_)
         return mean, self._shaped(np.sqrt(noise * (1 + variance[:, None] / self.alpha_)))
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
+    ) -> np.ndarray:
+        """Return draws of observations at X, whose covariances are those of ``predict``.
+
+        The shape is (n_rows, n_samples), or (n_rows, n_outputs, n_samples) for two-dimensional y.
+        With ``noise=False`` the draws are functions b + f, without the noise of observations. A
+        direct solution is needed.
+        """
+        check_count(n_samples, "n_samples")
+        check_flag(noise, "noise")
+        mean, covariance = self._posterior(X, noise)
+        variances = np.atleast_1d(self.noise_variance_) / self.alpha_
+        rng = as_generator(random_state)
+        return self._shaped(draws(mean, covariance, variances, n_samples, rng))
+
+    def _posterior(self, X, noise=True):
+        """Return means at X, and covariances in units of the amplitude, with or without noise."""
+        rows = self._read_rows(X)
+        system = self._direct_system("Covariances need")
+        n_bytes = 8 * len(rows) ** 2 * (2 + self.expansion_.n_outputs)
+        refusal = (
+            f"The covariances of {len(rows)} rows need {n_bytes / 1e9:.1f} GB, more than "
+            f"max_bytes={self.max_bytes}. Give fewer rows, or raise max_bytes."
+        )
+        if n_bytes > self.max_bytes:
+            raise ValueError(refusal)
+        rows = rows.local(len(rows), refusal)
+        points = np.ascontiguousarray(self._dense(rows.source), dtype=np.float64)
+        covariance = system.covariance(self._gram(points, self._points()), self._gram(points))
+        covariance[np.diag_indices_from(covariance)] += self.alpha_ if noise else 0.0
+        return self.expansion_.evaluate(rows), covariance
 
     def _variance_block(self, system, points, X, out):
         X = as_dense(X).astype(np.float64)
@@ -279,13 +341,17 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
                 f"{len(X)}. Write one, e.g. alpha=1.0."
             )
         path = EigenPath(self._gram(X), self._targets, self._weights, self.fit_intercept)
-        self.loo_errors_ = np.empty(len(alphas))
-        best = None
-        for index, alpha in enumerate(alphas):
-            solution = path.solve(alpha, self._left_out_share)
-            self.loo_errors_[index] = self._mean_squares(solution.left_out, self._weights)
-            if best is None or self.loo_errors_[index] < self.loo_errors_[:index].min():
-                best, self.alpha_, self._left_out = solution, float(alpha), solution.left_out
+
+        def error_of(alpha):
+            residuals = path.solve(alpha, self._left_out_share).left_out
+            return self._mean_squares(residuals, self._weights)
+
+        errors = np.array([error_of(alpha) for alpha in alphas])
+        alphas, errors = with_further_ridges(alphas, errors, error_of, path.smallest_ridge)
+        self.alphas_, self.loo_errors_ = alphas, errors
+        self.alpha_ = float(alphas[np.argmin(errors)])
+        best = path.solve(self.alpha_, self._left_out_share)
+        self._left_out = best.left_out
         return best
 
     def _factorized(self, X):
@@ -295,8 +361,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         rng = as_generator(self.random_state)
         self.alpha_ = float(alphas[0])
         if len(alphas) > 1:
-            self.held_out_errors_ = self._held_out_errors(X, alphas, equal, rng)
-            self.alpha_ = float(alphas[np.argmin(self.held_out_errors_)])
+            self.alphas_, self.held_out_errors_ = self._held_out_errors(X, alphas, equal, rng)
+            self.alpha_ = float(self.alphas_[np.argmin(self.held_out_errors_)])
         products, preconditioner = self._iteration_parts(X, self._weights, rng)
         return self._iterate(products, preconditioner, self.alpha_, self._targets)[0]
 
@@ -335,11 +401,11 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         return iterated.solution, solved
 
     def _held_out_errors(self, X, alphas, equal, rng):
-        """Return the mean squared error of each ridge on held-out rows.
+        """Return the ridges and the mean squared error of each on held-out rows.
 
         From strong to weak ridges, each solution starts from the last. The search stops at the
         first ridge that is worse than the one before, because weak ridges need the most steps; the
-        errors of the others are infinite.
+        errors of the others are infinite. For the same reason only stronger ridges are added.
         """
         n_held = held_out_size(len(X), 2)
         if n_held == 0:
@@ -352,17 +418,20 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         targets, weights = self._targets[inner], self._weights[inner]
         products, preconditioner = self._iteration_parts(X[inner], weights, rng)
         errors, start, last = np.full(len(alphas), np.inf), None, np.inf
-        for index in np.argsort(-alphas):
-            solution, start = self._iterate(
-                products, preconditioner, float(alphas[index]), targets, start
-            )
+
+        def error_of(alpha):
+            nonlocal start
+            solution, start = self._iterate(products, preconditioner, alpha, targets, start)
             fitted = dual_expansion(self.prior_, self._linear, X[inner], solution, X.dtype)
             residuals = self._targets[held] - fitted.evaluate(X[held])
-            errors[index] = self._mean_squares(residuals, self._weights[held])
+            return self._mean_squares(residuals, self._weights[held])
+
+        for index in np.argsort(-alphas):
+            errors[index] = error_of(float(alphas[index]))
             if errors[index] > last:
                 break
             last = errors[index]
-        return errors
+        return with_further_ridges(alphas, errors, error_of, smallest=np.inf)
 
     def _mean_squares(self, residuals, weights):
         return float(np.sum(weights[:, None] * residuals**2) / (weights.sum() * residuals.shape[1]))

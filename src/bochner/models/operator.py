@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_count, check_flag, check_positive, refuse_class
 from .._estimator import Classifier, Estimator, score_in_memory
 from ..data import Block
+from ..data.targets import Values
 from ..data.training import TrainingData
 from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import SpectralFeatures
@@ -35,7 +36,7 @@ from ..losses import (
     class_probabilities,
 )
 from ..operators import OperatorKernel, OperatorMeasure
-from ..solvers.convex import ConvexProblem, minimize_convex
+from ..solvers.convex import ConvexProblem, ObservedLoss, minimize_convex
 from .ridge import fields
 from .ridge.model import feature_block_size
 from .ridge.operator import check_operator_parameters, operator_defaults, operator_source
@@ -82,11 +83,11 @@ class OperatorModel(Estimator):
         check_count(self.max_iter, "max_iter")
 
     def _fit(self, data: TrainingData) -> None:
-        loss, targets, unit = self._loss_and_targets(data)
-        n_outputs = targets.shape[1]
+        self.loss_, targets, unit = self._loss_and_targets(data)
+        n_outputs, values = targets.shape[1], Values(targets)
+        loss = ObservedLoss(self.loss_) if values.is_partial else self.loss_
         kernel, self._source, self.features_ = operator_source(self, data, n_outputs, data.target)
-        total = data.row_weights.sum()
-        self._kernel = kernel.resolved_outputs(_centered_products(targets, data.weights) / total)
+        self._kernel = kernel.resolved_outputs(values.covariance(data.weights))
         measure = self.measure_
         penalty = float(self.alpha), bool(self.fit_intercept)
         problem = ConvexProblem(data.rows, targets, data.weights, measure, loss, *penalty)
@@ -106,7 +107,7 @@ class OperatorModel(Estimator):
         if isinstance(loss, Multinomial):
             # The loss does not depend on the mean of the constants.
             constants = constants - constants.mean()
-        self._coefficients, self._constants, self.loss_ = coefficients, constants, loss
+        self._coefficients, self._constants = coefficients, constants
 
     @property
     def kernel_(self) -> OperatorKernel:
@@ -142,6 +143,9 @@ class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
     method sums gradient and Hessian over blocks of rows, and the feature matrix is never stored;
     conjugate gradients replace it if there are too many unknowns for a matrix. The corner of the
     quantile loss is smoothed in stages, at last over 1e-4 of the spread of y.
+
+    NaN in a two-dimensional y is a missing output: the loss is then that of the observed outputs,
+    see ``OperatorRidge``.
 
     Parameters
     ----------
@@ -193,6 +197,7 @@ class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
     """
 
     _losses: ClassVar = (Squared, Huber, Quantile, Poisson)
+    _accepts_missing_outputs: ClassVar[bool] = True
 
     divergence = fields.divergence
     curl = fields.curl
@@ -202,10 +207,10 @@ class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
 
     def _loss_and_targets(self, data):
         loss, values, weights = self.loss or Squared(), data.target.rows, data.weights
-        loss.check_targets(values)
+        loss.check_targets(values[~np.isnan(values)][:, None])
         self._one_dimensional = data.target.one_dimensional
-        mean = np.average(values, axis=0, weights=weights)
-        unit = float(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights).mean()))
+        squares = Values((values - data.target.mean(weights)) ** 2)
+        unit = float(np.sqrt(squares.mean(weights).mean()))
         return loss, values, unit or 1.0
 
     @property
@@ -342,13 +347,6 @@ class OperatorClassifier(Classifier, OperatorModel):
 def probabilities_of_scores(loss: Loss, scores: np.ndarray) -> np.ndarray:
     """Return the probabilities of the classes, computed in float64."""
     return class_probabilities(loss, np.asarray(scores, dtype=np.float64))
-
-
-def _centered_products(targets, weights):
-    """Return Σ_i h_i (y_i − mean) (y_i − mean)ᵀ."""
-    centered = targets - np.average(targets, axis=0, weights=weights)
-    counted = centered if weights is None else weights[:, None] * centered
-    return counted.T @ centered
 
 
 def _linked_block(scores, loss, X, out):

@@ -32,6 +32,8 @@ DENSE_LIMIT = 4096
 _SIZES = np.logspace(2, -6, 25)
 # Errors with a smaller relative difference are equal: rounding must not decide between ridges.
 _EQUAL_ERRORS = 1e-6
+# Most ridges beyond an edge of the given ones, and the gain that is worth another one.
+_MOST_FURTHER, _LEAST_GAIN = 6, 1e-3
 # The largest condition, and the smallest number of tiles, of a Gram matrix summed in tiles.
 LARGEST_CONDITION, _FEWEST_TILES = 1e4, 32
 # Whether tiles suffice is first estimated on this many rows per column, if there are far more in
@@ -120,6 +122,33 @@ def chosen_ridge(alphas: np.ndarray, errors: np.ndarray) -> float:
     0.1
     """
     return float(np.max(alphas[errors <= np.min(errors) * (1 + _EQUAL_ERRORS)]))
+
+
+def with_further_ridges(
+    alphas: np.ndarray,
+    errors: np.ndarray,
+    error_of: Callable[[float], float],
+    smallest: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ridges and errors, with those of better ridges beyond the best one if it is an edge.
+
+    Below the smallest ridge each is a tenth of the one before, above the largest ten times it. At
+    most six are added, none below ``smallest``, as long as each lowers the error by more than
+    0.1 %: rounding must not decide between ridges.
+
+    >>> with_further_ridges(np.array([1.0, 2.0]), np.array([1.0, 2.0]), lambda a: a, 0.01)
+    (array([1.  , 2.  , 0.1 , 0.01]), array([1.  , 2.  , 0.1 , 0.01]))
+    """
+    best, low, high = alphas[np.argmin(errors)], np.min(alphas), np.max(alphas)
+    for _ in range(_MOST_FURTHER if best in (low, high) else 0):
+        best = best / 10 if best <= low else best * 10
+        if best < min(low, smallest):
+            break
+        error = error_of(float(best))
+        if not error < (1 - _LEAST_GAIN) * np.min(errors):
+            break
+        alphas, errors = np.append(alphas, best), np.append(errors, error)
+    return alphas, errors
 
 
 def tiles_seem_enough(

@@ -23,6 +23,7 @@ from .newton import (
     tiles_of_rows,
     with_constant,
 )
+from .problem import lifted_gram
 
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-4), 300
 # Widths over which corners of losses are rounded, in units of the loss; each stage starts at the
@@ -36,6 +37,42 @@ _SHORTER = 2.0 ** -np.arange(1, 31)
 # Losses with a corner may have almost no curvature: this share of the rows' weight is then added to
 # that of the constants, in steps, not in the objective.
 _ADDED_SHARE = 1e-4
+
+
+@dataclass(frozen=True)
+class ObservedLoss(Loss):
+    """A loss of the observed outputs, for targets with NaN; the outputs must not be coupled.
+
+    The value has a constant for each missing output, which changes no minimum.
+    """
+
+    loss: Loss
+
+    def values(self, targets, scores):
+        observed = ~np.isnan(targets)
+        return self.loss.values(np.nan_to_num(targets), np.where(observed, scores, 0.0))
+
+    def derivatives(self, targets, scores):
+        observed, filled = ~np.isnan(targets), np.nan_to_num(targets)
+        slopes, curvatures = self.loss.derivatives(filled, scores)
+        return slopes * observed, curvatures * observed
+
+    def bend(self, targets, scores, direction):
+        bend = self.loss.bend(np.nan_to_num(targets), scores, direction)
+        return bend * ~np.isnan(targets)
+
+    def least(self, targets):
+        return self.loss.least(np.nan_to_num(targets))
+
+    def rounded(self, width):
+        rounded = self.loss.rounded(width)
+        return self if rounded is self.loss else replace(self, loss=rounded)
+
+    def start(self, targets, weights):
+        columns = [(column[:, None], ~np.isnan(column)) for column in targets.T]
+        return np.concatenate(
+            [self.loss.start(column[seen], weights[seen]) for column, seen in columns]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,31 +147,29 @@ class ConvexProblem:
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         n_columns, size = self.measure.n_columns, self.n_unknowns
+        outputs = np.arange(self.measure.n_outputs)
         hessian = np.zeros((size, size))
         theta = hessian[:n_columns, :n_columns]
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
-            waves = sums[:-1, :-1].reshape(2, m, 1, 2, m, 1)
-            left, right = (factors[:, of, :].reshape(m, -1) for of in (a, b))
-            product = (
-                left[None, :, :, None, None, None] * waves * right[None, None, None, None]
-            ).reshape(n_columns, -1)
+            product = lifted_gram(sums[:-1, :-1], factors[:, a, :], factors[:, b, :])
             theta += product if a == b else product + product.T
             if self.constant:
                 for one, other in {(a, b), (b, a)}:
-                    column = (sums[:-1, -1].reshape(2, m, 1) * factors[:, one, :]).ravel()
+                    column = self.measure.contract(np.outer(sums[:-1, -1], outputs == one))
                     hessian[:n_columns, n_columns + other] += column
                     hessian[n_columns + other, :n_columns] += column
                     hessian[n_columns + one, n_columns + other] += sums[-1, -1]
         return hessian
 
     def _diagonal(self, curvature):
-        """Return the diagonal of the Hessian from Σ_i h_i ℓ''_ab φ_ij²."""
+        """Return the diagonal from Σ_i h_i ℓ''_ab φ_ij², approximately for complex factors."""
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         diagonal = np.zeros((2, m, self.measure.rank))
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
             twice = 1 if a == b else 2
-            diagonal += twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :] * factors[:, b, :]
+            weighted = twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :].conj()
+            diagonal += (weighted * factors[:, b, :]).real
         if not self.constant:
             return diagonal.ravel()
         own = {a: sums[-1] for (a, b), sums in zip(self._pairs, curvature, strict=True) if a == b}

@@ -168,13 +168,17 @@ def left_out_residuals(
 
     ``design`` are the rows in the eigenbasis of M: (n_samples, k) if outputs decouple, so that
     leverages H_i are numbers, else (n_samples, n_outputs, k), with matrices H_i. ``share`` is the
-    part of the intercept in a leverage.
+    part of the intercept in a leverage, a number or (n_samples, n_outputs). Outputs that are not
+    observed have zeros in all of them.
     """
     inverse = system.inverse(penalties)
     solution = inverse * system.projections
     if design.ndim == 2:
         return _left_out(targets - design @ solution, design**2 @ inverse + share, weights)
-    leverages, frames = np.linalg.eigh((design * inverse[:, 0]) @ design.transpose(0, 2, 1))
+    leverages = (design * inverse[:, 0]) @ design.transpose(0, 2, 1)
+    if np.ndim(share):
+        leverages, share = leverages + np.eye(design.shape[1]) * np.asarray(share)[:, None], 0.0
+    leverages, frames = np.linalg.eigh(leverages)
     residuals = np.einsum("iab,ia->ib", frames, targets - (design @ solution)[:, :, 0])
     left_out = _left_out(residuals, leverages + share, weights)
     lost = np.isinf(left_out).any(axis=1, keepdims=True)
@@ -250,7 +254,7 @@ class CholeskyFactorization(Factorization):
     def mean_leverage(self, alpha: float) -> float:
         outputs, weight = self.problem.outputs, self.problem.sums.weight
         spent = ridge_spent(self.problem.matrix, outputs.penalties(alpha))
-        return spent / (outputs.n_outputs * weight) + self.problem.rows.share
+        return spent / (outputs.n_outputs * weight) + self.problem.rows.mean_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +276,13 @@ class EigenFactorization(Factorization):
         n_rows = max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS)
         some = data.take(data.rows.spread(n_rows, data.weights))
         root = np.sqrt(some.row_weights)[:, None]
-        features = root * problem.rows(some.rows.source)
+        features = problem.rows(some.rows.source)
         targets = root * problem.rows.targets(some.target.rows)
+        if features.ndim == 3:
+            features = np.where(np.isnan(targets)[:, :, None], 0.0, root[:, :, None] * features)
+            targets = np.nan_to_num(targets)
+        else:
+            features = root * features
         system = Eigensystem.of_rows(*outputs.equations(features, targets))
         return cls(system, outputs, problem.rows, float(some.row_weights.sum())), some
 
@@ -283,7 +292,7 @@ class EigenFactorization(Factorization):
 
     def mean_leverage(self, alpha: float) -> float:
         spent = self.system.spent(self.outputs.penalties(alpha))
-        return spent / (self.outputs.n_outputs * self.weight) + self.rows.share
+        return spent / (self.outputs.n_outputs * self.weight) + self.rows.mean_share
 
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingData) -> np.ndarray:
         """Return the mean squared leave-one-out error for each ridge.
@@ -292,8 +301,9 @@ class EigenFactorization(Factorization):
         ``TrainingData``.
         """
         n_outputs = self.outputs.n_outputs
-        row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
-        block = Block(self._errors_block, alphas, data.weights is not None, row_bytes=row_bytes)
+        row_bytes = 8 * (2 * self.rows.feature_mean.size + (len(alphas) + 2) * n_outputs)
+        weighted = data.weights is not None
+        block = Block(self._errors_block, alphas, weighted, row_bytes=row_bytes)
         sums, weight = data.rows.sum(block, *self._signals(data))
         return sums / (weight * n_outputs)
 
@@ -316,7 +326,8 @@ class EigenFactorization(Factorization):
 
     def leave_one_out(self, alpha: float, data: TrainingData) -> Any:
         """Return predictions by the fits without each row and its copies."""
-        block = Block(self._left_out_block, alpha, row_bytes=16 * len(self.rows.feature_mean))
+        row_bytes = 16 * self.rows.feature_mean.size
+        block = Block(self._left_out_block, alpha, row_bytes=row_bytes)
         signals = self._signals(data)
         return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=signals)
 
@@ -325,7 +336,7 @@ class EigenFactorization(Factorization):
 
         This is the Bayesian view of the ridge: coefficients have prior variance noise / α.
         """
-        row_bytes = 16 * len(self.rows.feature_mean)
+        row_bytes = 16 * self.rows.feature_mean.size
         block = Block(self._variance_block, alpha, noise, row_bytes=row_bytes)
         return rows.map(block, self.outputs.n_outputs, dtype=np.float64)
 
@@ -337,6 +348,13 @@ class EigenFactorization(Factorization):
         for rows, features in self.rows.in_tiles(X, self.outputs.rows_at_once):
             design = self.outputs.design(features, self.system.vectors)
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
+            share = self.rows.share
+            if features.ndim == 3:
+                # An output of a single row does not say which ridge is best.
+                alone = weights[rows, None] * share > 1 - SMALLEST_REMAINDER
+                observed = ~(np.isnan(targets) | alone)
+                share = share * observed
+                design, targets = design * observed[:, :, None], np.where(observed, targets, 0.0)
             for first in range(0, len(alphas), at_once):
                 numbers = range(len(alphas))[first : first + at_once]
                 penalties = np.concatenate([self.outputs.penalties(alphas[k]) for k in numbers])
@@ -348,7 +366,7 @@ class EigenFactorization(Factorization):
                     repeated,
                     penalties,
                     weights[rows],
-                    self.rows.share,
+                    share,
                 )
                 for number, residuals in zip(numbers, np.split(left_out, len(numbers), axis=1)):
                     yield rows, number, residuals
@@ -360,7 +378,7 @@ class EigenFactorization(Factorization):
         sums = np.zeros(len(alphas))
         for rows, number, residuals in self._left_out(alphas, X, Y, left_out):
             sums[number] += np.sum(weights[rows, None] * residuals**2)
-        return sums, weights.sum()
+        return sums, (weights * np.mean(~np.isnan(Y), axis=1)).sum()
 
     def _left_out_block(self, alpha, X, Y, *columns, out):
         left_out = np.asarray(columns[-1], dtype=np.float64) if columns else np.ones(X.shape[0])

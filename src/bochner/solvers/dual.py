@@ -30,6 +30,8 @@ from ..priors import SpectralPrior
 # If the remainder 1 − leverage of a row is smaller, rounding dominates its residual, and the ridge
 # is never chosen.
 _SMALLEST_REMAINDER = 1e-9
+# Smaller ridges, relative to the largest eigenvalue, would be close to the rounding of the matrix.
+_SMALLEST_RIDGE = 1e-10
 # Memory for the kernel between a block of rows and all rows, if it is computed for each product.
 _BLOCK_BYTES = 2**25
 
@@ -39,11 +41,13 @@ class Solution:
     """Dual coefficients a (n_samples, n_outputs), intercept b (n_outputs,), and residuals.
 
     ``left_out`` are the residuals of fits without each row, or without a share of its weight.
+    ``log_determinant`` is that of K + α / h, which only direct solutions have.
     """
 
     dual: np.ndarray
     intercept: np.ndarray
     left_out: np.ndarray | None = None
+    log_determinant: float | None = None
 
 
 def kernel_matrix(
@@ -104,6 +108,11 @@ class EigenPath:
         self.weights, self.fit_intercept = weights, fit_intercept
         self.projections = self.vectors.T @ np.column_stack([targets, np.ones(len(targets))])
 
+    @property
+    def smallest_ridge(self) -> float:
+        """Smallest ridge that is well above the rounding of the matrix."""
+        return _SMALLEST_RIDGE * float(self.values[-1])
+
     def solve(self, alpha: float, share: np.ndarray | float = 1.0) -> Solution:
         """Solve for one ridge in O(n²), with residuals of the fits without ``share`` of a row."""
         inverse = 1 / (self.values + alpha)
@@ -111,7 +120,8 @@ class EigenPath:
         dual, intercept, flat = _with_intercept(solved, self.fit_intercept)
         diagonal = np.einsum("ij,ij,j->i", self.vectors, self.vectors, inverse) - flat
         left_out = left_out_residuals(dual, diagonal, alpha, self.weights, share)
-        return Solution(dual, intercept, left_out)
+        log_determinant = float(np.sum(np.log((self.values + alpha) / self.weights)))
+        return Solution(dual, intercept, left_out, log_determinant)
 
 
 class CholeskySystem:
@@ -132,7 +142,9 @@ class CholeskySystem:
     def solve(self, targets: np.ndarray) -> Solution:
         """Return the solution without leave-one-out residuals, which take twice the time."""
         solved = np.column_stack([cho_solve(self.factor, targets, check_finite=False), self.flat])
-        return Solution(*_with_intercept(solved, self.fit_intercept)[:2])
+        log_determinant = 2 * float(np.sum(np.log(np.diag(self.factor[0]))))
+        dual, intercept, _ = _with_intercept(solved, self.fit_intercept)
+        return Solution(dual, intercept, log_determinant=log_determinant)
 
     def left_out(self, dual: np.ndarray, share: np.ndarray | float = 1.0) -> np.ndarray:
         """Return the residuals of the fits without ``share`` of each row, for ``dual`` of a fit."""
@@ -152,6 +164,15 @@ class CholeskySystem:
         if self.fit_intercept:  # variance of the intercept
             variance += (1 - cross @ self.flat) ** 2 / self.flat.sum()
         return np.maximum(variance, 0.0)
+
+    def covariance(self, cross: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Return ``variance`` for all pairs of rows; ``own`` is k between these rows."""
+        half = solve_triangular(self.factor[0], cross.T, lower=True, check_finite=False)
+        covariance = own - half.T @ half
+        if self.fit_intercept:
+            unexplained = 1 - cross @ self.flat
+            covariance += np.outer(unexplained, unexplained) / self.flat.sum()
+        return covariance
 
 
 class InverseSystem:

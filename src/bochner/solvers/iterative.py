@@ -150,12 +150,12 @@ class IterativeFactorization(Factorization):
     data: TrainingData | None
 
     def solve(self, alpha: float) -> Solution:
-        outputs, gram = self.problem.outputs, self.problem.sums.gram
+        outputs = self.problem.outputs
         penalties = outputs.penalties(alpha)
         # Columns with an infinite penalty have the solution zero.
         right_side = np.where(np.isfinite(penalties), self.problem.right_side, 0.0)
         penalties = np.where(np.isfinite(penalties), penalties, 0.0)
-        diagonal = outputs.diagonal(np.diag(gram) if gram.ndim == 2 else gram) + penalties
+        diagonal = outputs.diagonal(self.problem.sums.gram_diagonal) + penalties
         diagonal = np.where(diagonal > 0, diagonal, 1.0)
 
         def operator(z):
@@ -173,8 +173,11 @@ class IterativeFactorization(Factorization):
 
     def _gram_times(self, coefficients):
         """Return ΦᵀΦ @ coefficients, by a pass over the rows if the Gram matrix is too large."""
-        if self.problem.sums.gram.ndim == 2:
-            return self.problem.sums.gram @ coefficients
+        gram = self.problem.sums.gram
+        if gram.ndim == 3:  # one for each output
+            return (gram @ coefficients.T[:, :, None])[:, :, 0].T
+        if gram.ndim == 2:
+            return gram @ coefficients
         if self.data is None:
             raise ValueError(
                 "The Gram matrix was too large to be kept, and the rows are gone. Call fit again."

@@ -23,6 +23,7 @@ from ..data import Block, Rows
 from ..data.training import TrainingData
 from ..measures.fourier import FourierMeasure
 from ..operators import OperatorMeasure
+from ..operators.measure import paired
 
 if TYPE_CHECKING:
     from .direct import Eigensystem
@@ -95,6 +96,16 @@ class RidgeStatistics:
             target_sum=self.target_sum + self.weight * moved,
             shift=shift,
         )
+
+    @property
+    def gram_diagonal(self) -> np.ndarray:
+        """Diagonal of ``gram``."""
+        return self.gram if self.gram.ndim == 1 else np.diag(self.gram)
+
+    @property
+    def output_weights(self) -> Any:
+        """Weight of the rows that observe an output."""
+        return self.weight
 
     @property
     def feature_mean(self) -> np.ndarray:
@@ -248,17 +259,22 @@ class CoupledOutputs:
         """Return M, whose entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}.
 
         For the curl-free kernel (B = ω) it is the entrywise product of φᵀφ and the Gram matrix of
-        the frequencies.
+        the frequencies. Complex factors B = F + iG act on cosine and sine as [[F, G], [−G, F]].
         """
         n_atoms, rank = len(self.measure), self.measure.rank
+        waves = gram.reshape(2, n_atoms, 2, n_atoms)
+        if self.measure.is_complex:
+            pairs, indices = paired(self.measure.factors), "acjpr,ajbk,bdkps->cjrdks"
+            product = np.einsum(indices, pairs, waves, pairs, optimize=True)
+            return product.reshape(self.measure.n_columns, self.measure.n_columns)
         stacked = self.measure.factors.transpose(1, 0, 2).reshape(self.n_outputs, n_atoms * rank)
         overlaps = (stacked.T @ stacked).reshape(n_atoms, rank, n_atoms, rank)
-        waves = gram.reshape(2, n_atoms, 2, n_atoms)
         product = waves[:, :, None, :, :, None] * overlaps[None, :, :, None, :, :]
         return product.reshape(self.measure.n_columns, self.measure.n_columns)
 
     def diagonal(self, gram_diagonal):
-        squared = np.sum(self.measure.factors**2, axis=1)
+        """Return the diagonal of M; for complex factors other numbers with the same sum."""
+        squared = np.sum(np.abs(self.measure.factors) ** 2, axis=1)
         return (gram_diagonal.reshape(2, len(self.measure), 1) * squared).reshape(-1, 1)
 
     def right_side(self, cross):
@@ -272,7 +288,7 @@ class CoupledOutputs:
 
     def largest(self, mean_squares):
         weights = mean_squares.reshape(2, -1).sum(axis=0)
-        mean = np.einsum("j,jab->ab", weights, self.measure.operators())
+        mean = np.einsum("j,jab->ab", weights, self.measure.operators().real)
         return float(np.linalg.eigvalsh(mean)[-1])
 
     def mean_diagonal(self, mean_squares):
@@ -299,13 +315,28 @@ class CoupledOutputs:
 Outputs = DecoupledOutputs | CoupledOutputs
 
 
+def lifted_gram(waves: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the matrix of θ, entry ((a,j,r), (b,k,s)) = waves_{aj,bk} left_jr right_ks.
+
+    ``waves`` (2 n_atoms, 2 n_atoms) is a sum of products of the scalar features; ``left`` and
+    ``right`` (n_atoms, rank) are one row of each factor. Complex rows act as ``paired``.
+    """
+    m, rank = left.shape
+    if np.iscomplexobj(left):
+        pairs = waves.reshape(2, m, 2, m)
+        product = np.einsum(
+            "acjr,ajbk,bdks->cjrdks", paired(left), pairs, paired(right), optimize=True
+        )
+        return product.reshape(2 * m * rank, -1)
+    pairs = waves.reshape(2, m, 1, 2, m, 1)
+    product = left[None, :, :, None, None, None] * pairs * right[None, None, None, None]
+    return product.reshape(2 * m * rank, -1)
+
+
 def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outputs) -> float:
     """Return the mean of the diagonal of K(x, x), around the means if these are removed."""
     around, plain = (
-        outputs.mean_diagonal(
-            (sums.gram if sums.gram.ndim == 1 else np.diag(sums.gram)) / sums.weight
-        )
-        for sums in (centered, given)
+        outputs.mean_diagonal(sums.gram_diagonal / sums.weight) for sums in (centered, given)
     )
     return max(around, _ROUNDING * plain) or 1.0
 
@@ -333,25 +364,37 @@ class CenteredRows:
     """Features and targets around the means of the training rows, if there is an intercept.
 
     ``source`` is a FourierMeasure or a fitted transformer; ``share`` is the part of the intercept
-    in a leverage: 1 / Σ weights, or 0.
+    in a leverage: 1 / Σ weights, or 0. Partly observed outputs have a mean feature vector, a share
+    and features of their own.
     """
 
     source: Any
     feature_mean: np.ndarray
     target_mean: np.ndarray
-    share: float
+    share: Any
 
     @classmethod
     def of(cls, source: Any, statistics: RidgeStatistics, fit_intercept: bool) -> CenteredRows:
         """Return rows around the means of these sums."""
         features, targets = statistics.feature_mean, statistics.target_mean
         if fit_intercept:
-            return cls(source, features, targets, 1 / statistics.weight)
+            return cls(source, features, targets, 1 / statistics.output_weights)
         return cls(source, np.zeros_like(features), np.zeros_like(targets), 0.0)
 
     def __call__(self, X: Any) -> np.ndarray:
         features = feature_block(self.source)(X).astype(np.float64, copy=False)
-        return features - self.feature_mean
+        return (features if self.feature_mean.ndim == 1 else features[:, None]) - self.feature_mean
+
+    @property
+    def mean_share(self) -> float:
+        """Mean of ``share`` over the observed outputs of the rows."""
+        return self.share if np.ndim(self.share) == 0 else 1 / np.mean(1 / self.share)
+
+    def intercept(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the constants that belong to coefficients around the means."""
+        if self.feature_mean.ndim == 2:
+            return self.target_mean - np.sum(self.feature_mean.T * coefficients, axis=0)
+        return self.target_mean - self.feature_mean @ coefficients
 
     def in_tiles(self, X: Any, n_rows: int) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield at most ``n_rows`` rows of a block at a time: their slice and their features."""

@@ -78,6 +78,7 @@ ENTRIES = (
     Entry(BEYOND, "sampling", "–", "rff_sampling"),
     Entry(BEYOND, "certificates", "–", "risk_certificates"),
     Entry(BEYOND, "several outputs", "–", "orff_real"),
+    Entry(BEYOND, "missing outputs", "–", "orff_missing"),
     Entry(BEYOND, "regression", "–", "fourier_boosting_regression"),
 )
 

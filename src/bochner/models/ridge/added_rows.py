@@ -6,8 +6,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ...data.targets import Values
+from ...data.targets import Target, Values
 from ...measures.fourier import FourierMeasure
+from ...solvers.partial import PartialStatistics
+
+
+def check_complete(model: Any, target: Target | None = None) -> None:
+    """Raise an error if outputs of a fitted model, or of ``target``, are missing."""
+    statistics = vars(model).get("_statistics")
+    if isinstance(statistics, PartialStatistics) or (target is not None and target.is_partial):
+        raise ValueError(
+            f"partial_fit and merge of {type(model).__name__} need every output of every row, but "
+            "y contains NaN. Call fit with all rows."
+        )
 
 
 def check_continuation(model: Any, y: Any, target: Values) -> None:
@@ -29,6 +40,8 @@ def check_mergeable(model: Any, other: Any) -> None:
     if type(other) is not type(model):
         raise TypeError(f"{type(model).__name__} merges with another one, got {other!r}.")
     check_is_fitted(other)
+    check_complete(model)
+    check_complete(other)
     if not (
         _same_measure(model._source, other._source) and _same_kernel(model._kernel, other._kernel)
     ):

@@ -13,6 +13,7 @@ from ...operators import Decomposable, OperatorKernel
 from ...solvers.choice import chosen_ridge, ridges
 from ...solvers.direct import Eigensystem, left_out_residuals, ridge_solution
 from ...solvers.problem import DecoupledOutputs
+from .operator import check_partial
 
 
 @dataclass(eq=False, repr=False)
@@ -21,6 +22,10 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
 
     f(x) = Σ_j K(x, x_j) c_j with (G + α / h) c = y, G the matrix of all K(x_i, x_j), h the weights.
     Decomposable kernels k A are solved in two steps (n x n instead of (n p) x (n p) matrices).
+
+    NaN in a two-dimensional y is a missing output: G is then the matrix between the observed
+    entries of y, also for a decomposable kernel. Leave-one-out leaves out a row with all its
+    outputs. See ``OperatorRidge`` for ``output_matrix="covariance"``.
 
     Parameters
     ----------
@@ -53,6 +58,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     _defaults: ClassVar = {"kernel": Decomposable()}
+    _accepts_missing_outputs: ClassVar[bool] = True
 
     kernel: OperatorKernel | None = None
     _: KW_ONLY
@@ -73,9 +79,16 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         y, self._one_dimensional = data.target.rows, data.target.one_dimensional
         kernel = self._component("kernel").resolved(rows, data.weights)
         kernel.check_outputs(rows.n_features, y.shape[1])
+        if data.target.is_partial:
+            check_partial(self, kernel)
+        if data.target.is_partial or not kernel.decomposable:
+            kernel = kernel.resolved_outputs(data.target.covariance(data.weights))
         kept = np.flatnonzero(data.row_weights)
         weights = data.row_weights[kept]
-        side = len(kept) * (1 if kernel.decomposable else y.shape[1])
+        decouples = kernel.decomposable and not data.target.is_partial
+        side = len(kept) if decouples else len(kept) * y.shape[1]
+        if kernel.decomposable and not decouples:
+            side = np.count_nonzero(~np.isnan(y[kept]))
         if 8 * side**2 > self.max_bytes:
             raise ValueError(
                 f"The exact kernel matrix of {len(kept)} points has {side} x {side} entries, "
@@ -92,7 +105,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         self.X_fit_ = rows.take(kept)
         for name in ("alphas_", "loo_errors_"):
             self.__dict__.pop(name, None)
-        fit = self._fit_decomposable if kernel.decomposable else self._fit_whole
+        fit = self._fit_decomposable if decouples else self._fit_whole
         fit(kernel, y[kept], weights, together)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -145,20 +158,33 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         self.dual_coef_ = root * outputs.turned(scaled, back=True)
 
     def _fit_whole(self, kernel, y, weights, together):
+        """Solve for the observed entries of y: one equation for each row and output."""
         self.kernel_ = kernel
-        root = np.repeat(np.sqrt(weights), y.shape[1])[:, None]
-        gram = kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size)
-        gram = root * gram * root.T
-        alphas = ridges(self.alpha, np.trace(gram) / (y.shape[1] * weights.sum()))
+        seen = np.flatnonzero(~np.isnan(y))
+        root = np.repeat(np.sqrt(weights), y.shape[1])[seen, None]
+        gram = root * self._observed_gram(seen, y) * root.T
+        alphas = ridges(self.alpha, np.trace(gram) / (y.shape[1] * _mean_observed(y, weights)))
+        right_side, self.dual_coef_ = root * y.reshape(-1, 1)[seen], np.zeros_like(y)
         if len(alphas) == 1:
             self.alpha_ = float(alphas[0])
-            solution = ridge_solution(gram, root * y.reshape(-1, 1), alphas)
-            self.dual_coef_ = (root * solution).reshape(y.shape)
-            return
-        system = Eigensystem.of(gram, root * y.reshape(-1, 1))
-        design = (system.vectors * np.sqrt(system.values) / root).reshape(*y.shape, -1)
-        self.alpha_ = self._chosen(alphas, system, np.atleast_1d, design, y, weights, together)
-        self.dual_coef_ = (root * system.solution(np.array([self.alpha_]))).reshape(y.shape)
+            solution = ridge_solution(gram, right_side, alphas)
+        else:
+            system = Eigensystem.of(gram, right_side)
+            design = np.zeros((y.size, len(seen)))
+            design[seen] = system.vectors * np.sqrt(system.values) / root
+            design = design.reshape(*y.shape, -1)
+            self.alpha_ = self._chosen(alphas, system, np.atleast_1d, design, y, weights, together)
+            solution = system.solution(np.array([self.alpha_]))
+        self.dual_coef_.reshape(-1, 1)[seen] = root * solution
+
+    def _observed_gram(self, seen, y):
+        """Return K between the observed entries of y, whose numbers are ``seen``."""
+        if self.kernel_.decomposable:
+            row, output = np.divmod(seen, y.shape[1])
+            gram = np.asarray(self.kernel_.checked_prior().kernel(self.X_fit_), dtype=np.float64)
+            return gram[np.ix_(row, row)] * self.kernel_.matrix()[np.ix_(output, output)]
+        gram = self.kernel_.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size)
+        return gram if len(seen) == y.size else gram[np.ix_(seen, seen)]
 
     def _chosen(self, alphas, system, penalties, design, y, weights, together):
         """Return the ridge with the smallest leave-one-out error.
@@ -170,8 +196,14 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             return float(alphas[0])
         root = replace(system, projections=np.sqrt(system.values)[:, None] * system.projections)
         errors = np.empty(len(alphas))
+        share, filled = _mean_observed(y, weights) / weights.sum(), np.nan_to_num(y)
         for index, alpha in enumerate(alphas):
-            residuals = left_out_residuals(design, y, root, penalties(alpha), together)
-            errors[index] = np.average(np.mean(residuals**2, axis=1), weights=weights)
+            residuals = left_out_residuals(design, filled, root, penalties(alpha), together)
+            errors[index] = np.average(np.mean(residuals**2, axis=1), weights=weights) / share
         self.alphas_, self.loo_errors_ = alphas, errors
         return chosen_ridge(alphas, errors)
+
+
+def _mean_observed(y, weights):
+    """Return the mean over the outputs of the weight of the rows that observe them."""
+    return np.sum(weights * np.mean(~np.isnan(y), axis=1))

@@ -43,7 +43,7 @@ from ...solvers.problem import (
     feature_count,
     mean_kernel,
 )
-from .added_rows import check_continuation, check_mergeable
+from .added_rows import check_complete, check_continuation, check_mergeable
 
 # Attributes of a solution, which further rows make invalid.
 _SOLVED = ("_solution", "_factorization", "alphas_", "loo_errors_", "gcv_errors_")
@@ -154,6 +154,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         self._check_parameters()
         several, first = len(ridges(self.alpha)) > 1, not self.__sklearn_is_fitted__()
         data = self._with_target(self._read_rows(X, reset=first), y, sample_weight)
+        check_complete(self, data.target)
         if first:
             self._start(data, data.target)
             n_columns, shift = feature_count(self._source, data.rows), self._shift(data)
@@ -221,10 +222,9 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _shift(self, data):
         """Return the mean of the outputs, or zero without an intercept that could restore it."""
-        values = data.target.rows
         if self.fit_intercept:
-            return np.average(values, axis=0, weights=data.weights)
-        return np.zeros(values.shape[1])
+            return data.target.mean(data.weights)
+        return np.zeros(data.target.rows.shape[1])
 
     def _chosen_solver(self, n_columns, n_unknowns, few=False):
         n_alphas = len(ridges(self.alpha))
@@ -277,7 +277,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
             alphas[0] if len(alphas) == 1 else self._chosen(alphas, problem, factorization, data)
         )
         coefficients, n_iter = factorization.solve(alpha)
-        intercept = centered.target_mean - centered.feature_mean @ coefficients
+        intercept = centered.intercept(coefficients)
         unexplained = np.diag(sums.target_gram) - np.sum(sums.cross * coefficients, axis=0)
         return RidgeFit(
             coefficients, intercept, unexplained, alpha, solver, n_iter, kernel, problem.outputs
@@ -399,7 +399,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return the exact prediction of each training row by the fit without it and its copies.
 
-        X and y must be all rows of the training data.
+        X and y must be all rows of the training data. Missing outputs remain NaN.
         """
         data = self._with_target(self._read_rows(X), y, sample_weight).with_copies()
         return self._as_given(self._eigen().leave_one_out(self.alpha_, data))

@@ -10,10 +10,16 @@ from ...data.training import TrainingData
 from ...features.spectral import SpectralFeatures
 from ...measures.fourier import FourierMeasure
 from ...operators import Decomposable, OperatorKernel, OperatorMeasure
+from ...operators.sums import same_prior
 from ...solvers import Solver
+from ...solvers.choice import DENSE_LIMIT, ridges
+from ...solvers.partial import PartialOutputs, PartialStatistics
+from ...solvers.problem import RidgeProblem, feature_block, mean_kernel
 from . import fields
-from .model import RidgeModel
+from .model import RidgeModel, RidgeSystems
 
+# Entries of the Gram matrices of all outputs, if these are partly observed: 2 GiB.
+MOST_ENTRIES = 16 * DENSE_LIMIT**2
 _DEFAULT_KERNEL = Decomposable()
 
 
@@ -21,6 +27,15 @@ def operator_defaults(model: Any) -> dict[str, Any]:
     """Return the objects that None stands for in models with an operator-valued kernel."""
     features = SpectralFeatures(n_components=model.n_components)
     return {"kernel": _DEFAULT_KERNEL, "features": features}
+
+
+def check_partial(model: Any, kernel: OperatorKernel) -> None:
+    """Raise an error for an output matrix that is not learned from missing outputs."""
+    if kernel.learns_outputs:
+        raise ValueError(
+            f"output_matrix='learned' of {type(model).__name__} needs every output of every row, "
+            "but y contains NaN. Write output_matrix='covariance', or a matrix."
+        )
 
 
 def check_operator_parameters(model: Any) -> None:
@@ -38,6 +53,13 @@ def operator_source(
     ``learning_target``.
     """
     kernel, features = model._component("kernel"), model._component("features")
+    if data.target.is_partial:
+        check_partial(model, kernel)
+        if features.learner is not None:
+            raise ValueError(
+                f"{features.learner!r} needs every output of every row, but y contains NaN. "
+                "Write learner=None."
+            )
     kernel.check_outputs(model.n_features_in_, n_outputs)
     if isinstance(kernel, OperatorMeasure):
         if features.prior is not None or features.learner is not None:
@@ -48,7 +70,8 @@ def operator_source(
         kernel.resolved(data.rows)
         return kernel, kernel.scalar, None
     prior = kernel.checked_prior()
-    if features.prior is not None and kernel.prior is not None:
+    given = features.prior is not None and kernel.prior is not None
+    if given and not same_prior(features.prior, kernel.prior):
         raise ValueError(
             f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the "
             "features. Give it to the kernel."
@@ -60,7 +83,7 @@ def operator_source(
     if model.random_state is not None:
         fitted.set_params(random_state=model.random_state)
     source = fitted.fit(data.rows, learning_target, data.weights).measure_
-    kernel = clone(kernel).set_params(prior=fitted.prior_)
+    kernel = kernel.with_prior(fitted.prior_)
     if not isinstance(source, FourierMeasure):
         raise TypeError(
             f"Operator-valued kernels need frequencies, but {features.learner!r} gives a "
@@ -75,6 +98,12 @@ class OperatorRidge(RidgeModel):
 
     Minimizes Σ_i ‖Ψ(x_i) θ − y_i‖² + α ‖θ‖², and Ψ(x) Ψ(z)ᵀ approximates K(x, z) by random
     Fourier features. The paper divides the sum by n: its λ is α / n.
+
+    NaN in a two-dimensional y is a missing output: the sum is then over the observed outputs. So
+    are the intercept and leave-one-out errors, where a row is left out with all its outputs.
+    The outputs no longer decouple, and one Gram matrix is summed for each of them.
+    ``output_matrix="covariance"`` is that of outputs whose missing values are the mean, rescaled to
+    the observed variances. ``score``, ``partial_fit`` and ``merge`` refuse NaN.
 
     Parameters
     ----------
@@ -138,6 +167,7 @@ class OperatorRidge(RidgeModel):
     random_state: Any = None
 
     _bounded = True
+    _accepts_missing_outputs = True
     _defaults = property(operator_defaults)
 
     divergence = fields.divergence
@@ -150,12 +180,47 @@ class OperatorRidge(RidgeModel):
         check_operator_parameters(self)
 
     def _start(self, data, learning_target):
-        n_outputs = data.target.rows.shape[1]
-        self._kernel, self._source, features = operator_source(
-            self, data, n_outputs, learning_target
-        )
+        y = data.target.rows
+        kernel, self._source, features = operator_source(self, data, y.shape[1], learning_target)
+        if not kernel.decomposable:
+            kernel = kernel.resolved_outputs(data.target.covariance(data.weights))
+        self._kernel = kernel
         if features is not None:
             self.features_ = features
+
+    def _fit_features_and_ridge(self, data, learning_target):
+        if not data.target.is_partial:
+            super()._fit_features_and_ridge(data, learning_target)
+            return
+        self._start(data, learning_target)
+        self._one_dimensional = data.target.one_dimensional
+        measure, n_columns = self._partial_measure(data), self._source.n_columns
+        solver = self._chosen_solver(n_columns, measure.n_columns)
+        if solver.needs_rows:
+            raise ValueError(
+                f"{solver!r} needs every output of every row, but y contains NaN. Write "
+                "solver=None, or OperatorRegressor."
+            )
+        block, shift = feature_block(self._source), self._shift(data)
+        self._statistics = PartialStatistics.of_observed(block, data, shift)
+        sums, centered = self._centered(self._statistics)
+        outputs = PartialOutputs(measure)
+        alphas = ridges(self.alpha, mean_kernel(self._statistics, sums, outputs))
+        systems = RidgeSystems(RidgeProblem(sums, centered, outputs), self._kernel, alphas)
+        self._solution = self._solve(systems, solver, data)
+
+    def _partial_measure(self, data):
+        """Return the measure of the outputs, after a check that its Gram matrices fit."""
+        self._kernel = self._kernel.resolved_outputs(data.target.covariance(data.weights))
+        measure = self._kernel.lift(self._source)
+        n_columns, n_outputs = self._source.n_columns, measure.n_outputs
+        if n_outputs * n_columns**2 > MOST_ENTRIES:
+            raise ValueError(
+                f"y contains NaN, so each of the {n_outputs} outputs has a Gram matrix of "
+                f"{n_columns} features: {8e-9 * n_outputs * n_columns**2:.1f} GB. Lower "
+                "n_components, or write OperatorRegressor."
+            )
+        return measure
 
     @property
     def kernel_(self) -> OperatorKernel:
