@@ -22,30 +22,18 @@ from ..data.checks import check_weights
 from ..data.inputs import TableInputs
 from ..data.tables import open_table
 from ..data.unfamiliar import collect_unfamiliar
-from ..expansions.dependence import GroupValues
 from ..learners.evidence import Evidence, LearnedPrior
-from . import fitting
-from .bands import KernelSystem, effect_bands
+from . import explanations, fitting
+from .bands import KernelSystem
 from .blending import Blend
-from .directions import directions, refuse_monotone
-from .effects import (
-    LinearQuantity,
-    LinkedQuantity,
-    TableEffects,
-    check_level,
-    check_pairs,
-    column_importances,
-    table_effects,
-)
-from .imputation import count_marks, integrated, mean_over_donors
+from .directions import directions
+from .effects import LinearQuantity, LinkedQuantity, column_importances
+from .imputation import integrated, mean_over_donors
 from .members import Members
 from .monotone import Rearrangement
 from .neighbors import Neighbors
 from .notebook import model_html, quick_importances
-from .novelty import novelty
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
-from .replacing import column_groups
-from .shapley import ShapleyValues, blend_shapley
 
 # Default evidence, and that for labels of many rows: over 1000 rows pay for labels only.
 _USUAL = Evidence(standardize=False)
@@ -401,59 +389,6 @@ class SpectralModel(Estimator):
         )
         return open_table(self, X).in_memory(-1, refusal)
 
-    @limit_threads
-    def novelty(self, X: Any) -> Any:
-        """Return how far each row lies outside the training rows, from 0 to 1.
-
-        0.5 is typical of new rows like the training rows, of which 5 % have more than 0.95. 0.99
-        means: farther away than 99 % of the training rows are from the others. The distance is
-        −log of the learned kernel to the nearest of at most 2000 training rows, drawn at random. So
-        columns without influence on the target hardly count. A level that training rows did not
-        have is different from all others. Cells do not count if they are missing in columns that
-        were complete in training. Give new rows: those that were drawn have a novelty near zero.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The share of training rows, each left out once, that are at most as far away.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bochner import SpectralRegressor
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> model = SpectralRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
-        >>> model.novelty([[0.0, 0.1], [5.0, -5.0]]) > 0.95
-        array([False,  True])
-        """
-        check_is_fitted(self)
-        return self._map_marks(X, partial(novelty, self._neighbors))
-
-    @limit_threads
-    def imputed_cells(self, X: Any) -> Any:
-        """Return the number of cells in each row over whose values predictions are averaged.
-
-        These are cells that are missing in columns that were complete in training, and levels that
-        training rows did not have. Predictions for such a row are means over 16 training rows: the
-        nearest ones by the learned kernel of all other columns, of at most 2000 drawn at random.
-        Each of them supplies all these cells at once.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows, as in ``fit``.
-
-        Returns
-        -------
-        array of int of shape (n_samples,)
-        """
-        return self._map_marks(X, count_marks).astype(int)
-
     @property
     def members_(self) -> Members:
         """Members of the blend: learned prior, weight, held-out error and fitting time of each."""
@@ -472,159 +407,13 @@ class SpectralModel(Estimator):
         check_is_fitted(self)
         return column_importances(self.blend_, self.inputs_, self._background)
 
-    @limit_threads
-    def effects(
-        self,
-        X: Any,
-        max_order: int = 2,
-        *,
-        level: float | None = None,
-        output: str = "auto",
-        pairs: Any = None,
-    ) -> TableEffects:
-        """Split predictions into effects of columns, of pairs of columns, and the rest.
+    novelty = limit_threads(explanations.novelty)
+    imputed_cells = limit_threads(explanations.imputed_cells)
+    effects = limit_threads(explanations.effects)
+    shapley = limit_threads(explanations.shapley)
+    input_gradient = limit_threads(explanations.input_gradient)
 
-        Effects are centered partial dependence of the whole model over up to 256 evenly spread
-        training rows, see ``TableEffects``. The parts add up to the prediction.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-        max_order : {1, 2}, default=2
-            With 1, effects of pairs are part of the rest. Main effects do not depend on it.
-        level : float, default None
-            Probability of pointwise confidence bands, e.g. 0.9. Bands need a linear scale, one
-            leaf, and kernel members alone. Time grows with n² for each value or pair of values.
-        output : str, default "auto"
-            The explained quantity. For a regressor "prediction" (the default) or "scale", the scale
-            of ``target_scale_``, on which members are added. For a classifier "log-odds" (the
-            default, see ``decision_function``) or "probability".
-        pairs : list of (str, str), default None
-            The pairs of columns to compute; None is all of them.
-
-        Returns
-        -------
-        TableEffects
-            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
-            where log-odds and probability are those of ``classes_[1]``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bochner import SpectralRegressor
-        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
-        >>> model = SpectralRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 1])
-        >>> effects = model.effects(X)
-        >>> bool(np.allclose(effects.total(), model.predict(X)))
-        True
-        >>> effects.strongest(1)[0][0]
-        'x1'
-        """
-        refuse_monotone(self, "Effects")
-        table, inputs = self._table_in_memory(X), self.inputs_
-        quantity, chosen = self._quantity(output), check_pairs(pairs, max_order, inputs)
-        linear = None if level is None else check_level(level, quantity)
-        Z = table.transform(inputs).astype(np.float64, copy=False)
-        own = GroupValues.of(Z, column_groups(inputs)[1])
-        effects = table_effects(quantity, inputs, self._background, own, chosen)
-        if linear is not None and level is not None:
-            bands = effect_bands(
-                linear.blend, linear.systems, self._background, own, chosen, linear.unit, level
-            )
-            effects = replace(effects, bands=bands)
-        return effects if effects.output_names else effects.first_output()
-
-    @limit_threads
-    def shapley(self, X: Any, *, background: int | None = None) -> ShapleyValues:
-        """Split the output of each row exactly into Shapley values of the columns.
-
-        The value of a column is the change of the output when its cell replaces that of a
-        background row, averaged over all orders of replacing the columns and over all background
-        rows. It is an integral of a polynomial, and computed without sampling, to rounding errors.
-
-        A regressor explains its predictions; if ``target_scale_`` is logarithmic, these are on its
-        scale, log(y + shift) or asinh((y − shift) / width). A classifier explains ``scores``.
-        Probabilities are not explained: they are not sums of products over columns, so that exact
-        values would need 2^n_columns evaluations. Members that are not such sums (trees, waves of a
-        classifier, own priors without ``has_column_factors``) are in ``rest``.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-        background : int, default None
-            Largest number of background rows. They are evenly spread over at most 256 training
-            rows, which are evenly spread themselves. None is 64. The time is proportional to it.
-            With several leaves, the background of a row are those in its leaf or, if these are
-            fewer than 16, training rows of the leaf.
-
-        Returns
-        -------
-        ShapleyValues
-            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
-            where the score of the second class is explained.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bochner import SpectralRegressor
-        >>> X = np.random.default_rng(0).normal(size=(60, 2))
-        >>> model = SpectralRegressor(random_state=0).fit(X, 3 * X[:, 0])
-        >>> model.shapley(X[:5])
-        ShapleyValues(5 rows, 2 columns, prediction, rest 0%)
-        """
-        if background is not None:
-            check_count(background, "background")
-        refuse_monotone(self, "Shapley values")
-        table = self._table_in_memory(X)
-        values, base, rest = blend_shapley(
-            self.blend_,
-            self.inputs_,
-            table.transform(self.inputs_),
-            self._background,
-            background,
-        )
-        unit, center, has_one_output = self._scores_scale()
-        values, base, rest = unit * values, center + unit * base, unit * rest
-        if has_one_output:
-            values, base, rest = values[..., 0], base[..., 0], rest[..., 0]
-        names, explained = tuple(self.inputs_.names_), self._explained()
-        return ShapleyValues(values, base, table.source, names, rest, *explained)
-
-    @limit_threads
-    def input_gradient(self, X: Any) -> np.ndarray:
-        """Return the derivatives of ``predict_proba`` or ``predict`` in the columns of the table.
-
-        They are per unit of a column: per day for dates, and booleans count as zero and one.
-        Laplace kernels and ranks have a kink at every training value: the result there is the mean
-        of both one-sided derivatives. The derivative is NaN for categories and missing numbers, and
-        zero for columns that were constant in training.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-
-        Returns
-        -------
-        array of shape (n_samples, n_outputs, n_columns)
-            For one-dimensional y of a regressor (n_samples, n_columns).
-        """
-        refuse_monotone(self, "Derivatives")
-        table = self._table_in_memory(X)
-        Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
-        # If kernels and ranks have a kink at the same place, the mean of products is not the
-        # product of means: the chain rule holds from each side.
-        sides = (-1, 1) if self.inputs_.ranks > 0 else (0,)
-        gradient: Any = 0.0
-        for side in sides:
-            of_prepared = self._slopes(Z, side)
-            one_sided = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
-            one_sided[:, :, numbers] = of_prepared[:, :, : len(numbers)]
-            of_inputs = self.inputs_.slopes(table.source, side)
-            gradient = gradient + one_sided * of_inputs[:, None] / len(sides)
-        return self._as_given(gradient)
+    # --- in notebooks -----------------------------------------------------------------------------
 
     def _repr_html_inner(self):
         return self._html_repr()
