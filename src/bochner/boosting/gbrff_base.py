@@ -47,10 +47,10 @@ SHARED_DOCUMENTATION = """
     learning_rate : float in (0, 1], default 1.0
         Factor of each optimal step.
     subsample : float in (0, 1], default 1.0
-        Share of the rows, drawn without replacement, that each weak learner is fitted to. Its step
-        is computed from all rows, so the training loss still never rises. Rows that are not drawn
-        have weight zero, so a round takes as long as before. On five tables of up to 569 rows, 0.5
-        changed the accuracy by at most a point, but for +2.5 ± 1.2 of GBRFF2 on the noisiest.
+        Share of the rows, drawn without replacement, to which each weak learner is fitted. Its step
+        is computed from all rows, so the training loss never rises. Rows that are not drawn have
+        weight zero, so a round does not take less time. On five tables of up to 569 rows, 0.5
+        changed the accuracy by at most one point, except by +2.5 ± 1.2 for GBRFF2 on the noisiest.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
@@ -84,7 +84,7 @@ def in_few_blocks(rows: Rows | np.ndarray, width: int | None = None) -> Rows:
     """Return rows whose blocks depend on their shape only, for functions of little memory per row.
 
     ``width`` is the number of values per row, by default the number of columns. Large sparse
-    matrices and rows on a cluster keep their own blocks.
+    matrices and rows on a cluster keep their blocks.
     """
     rows = rows if isinstance(rows, Rows) else LocalRows(rows)
     width = int(np.prod(rows.shape[1:])) if width is None else width
@@ -120,8 +120,9 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
     def measure_(self) -> FourierMeasure:
         """Learned kernel Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)) of Eq. 1 and 2, summed over classes.
 
-        A negative step is a positive one with another landmark if K is 1, or with a landmark of the
-        other class. So its absolute value is the weight of a kernel. Without rounds it is zero.
+        A negative step is equivalent to a positive one with another landmark if K is 1, or with a
+        landmark of the other class. So the absolute value of a step is the weight of a kernel.
+        Without rounds the kernel is zero.
         """
         if not self._n_features_out:
             return FourierMeasure(np.zeros((1, self.n_features_in_)), np.zeros(1))
@@ -214,9 +215,9 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         if len(expansion) != done * per_round:
             n_before = len(expansion) // (done * n_outputs)
             raise ValueError(
-                f"warm_start goes on from rounds with {n_before} frequencies each, but "
-                f"n_components={self._atoms_per_learner()}. "
-                f"Write n_components={n_before}, or warm_start=False to begin anew."
+                f"warm_start continues rounds with {n_before} frequencies each, but "
+                f"n_components={self._atoms_per_learner()}. Write n_components={n_before}, or "
+                "warm_start=False for a new fit."
             )
         scores = rows.values(expansion.block(), n_outputs)
         margins = Margins(signs, counts, _columns(scores))
@@ -388,9 +389,9 @@ def held_out_rows(
 def margin_slope(loss: Loss, scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> float:
     """Return the factor of the scores whose probabilities have the smallest log-loss.
 
-    A slope alone, without Platt's shift, does not change predicted classes. As with Platt, each of
-    N rows belongs to its own class with a share of (N + 1) / (N + 2) only, and the rest is divided
-    between the other classes. Otherwise the slope of separated rows would be infinite.
+    A slope alone, without Platt's shift, does not change predicted classes. As in Platt's method,
+    each of N rows belongs to its own class with a share of (N + 1) / (N + 2) only. The rest is
+    divided between the other classes. Otherwise the slope of separated rows would be infinite.
     """
     n_classes, total = max(scores.shape[1], 2), counts.sum()
     shares = np.full((len(codes), n_classes), 1 / ((total + 2) * (n_classes - 1)))

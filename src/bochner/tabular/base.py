@@ -35,7 +35,8 @@ from .neighbors import Neighbors
 from .notebook import model_html, quick_importances
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
 
-# Default evidence, and that for labels of many rows: over 1000 rows pay for labels only.
+# Default evidence, and that for labels of many rows. More than 1000 rows improve the priors for
+# labels only.
 _USUAL = Evidence(standardize=False)
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
 # One leaf of 10 000 rows was better than two on most tables, in the same time.
@@ -116,7 +117,7 @@ class SpectralModel(Estimator):
     """Base class of ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _defaults: ClassVar = {"evidence": _USUAL}
-    _ridge_steps: int  # half decades between the noise of the evidence and the ridge at most
+    _ridge_steps: int  # most half decades between the noise of the evidence and the ridge
     _prepared_parts: str  # name of the first task of a fit
 
     inputs_: TableInputs
@@ -155,7 +156,7 @@ class SpectralModel(Estimator):
         """Fit the model.
 
         Equal rows count as copies of one observation, unless the same inputs occur with different
-        outcomes; see the user guide on weights and repeated rows.
+        outcomes. See the user guide on weights and repeated rows.
 
         Parameters
         ----------
@@ -227,9 +228,9 @@ class SpectralModel(Estimator):
         return has_leaves or (is_classifier(self) and n_rows > fitting.LEAVE_ONE_OUT_ROWS)
 
     def _read(self, X, y, sample_weight) -> Any:
-        """Return the rows that have a weight; too many for one leaf have their copies merged.
+        """Return the rows that have a weight, without copies if they are too many for one leaf.
 
-        Rows without weight stay in a table on Dask.
+        A table on Dask keeps its rows without weight.
         """
         table = open_table(self, X, reset=True).in_memory(self._most_leaf_rows())
         n_rows = table.shape[0]
@@ -350,8 +351,6 @@ class SpectralModel(Estimator):
         """Return (n_samples, n_outputs, ...) in the shape of y."""
         return outputs
 
-    # Steps that they share.
-
     def _evidence(self, n_rows):
         """Return the parameter ``evidence``, or its default for this number of rows."""
         if self.evidence is not None:
@@ -363,7 +362,7 @@ class SpectralModel(Estimator):
     def _map_rows(self, X, function, n_columns, of_completed=None):
         """Return ``function(prepared rows)``, (n_samples, n_columns), block by block.
 
-        The result of a row with unfamiliar cells is ``of_completed`` of its ``completed_rows``, or
+        For a row with unfamiliar cells, return ``of_completed`` of its ``completed_rows``. None is
         the mean of ``function`` over these.
         """
         check_is_fitted(self)
@@ -384,8 +383,8 @@ class SpectralModel(Estimator):
     def _table_in_memory(self, X):
         check_is_fitted(self)
         refusal = TypeError(
-            "Effects, Shapley values and derivatives are of rows in memory, not on a cluster. Give "
-            "some of them, e.g. X.head() or X[:1000].compute()."
+            "Effects, Shapley values and derivatives need rows in memory, but X is on a cluster. "
+            "Give some of its rows, e.g. X.head() or X[:1000].compute()."
         )
         return open_table(self, X).in_memory(-1, refusal)
 
@@ -400,9 +399,10 @@ class SpectralModel(Estimator):
     def feature_importances_(self) -> np.ndarray:
         """Importance of each column of the table, (n_columns,); their sum is one.
 
-        The importance of column j is S_j = mean_i ½ ‖f(x_i) − f(x_i with column j of another
-        row)‖², divided by Σ_j S_j. This is Jansen's estimate of the total effect of a column, over
-        up to 256 evenly spread training rows; the other row is half of them further on.
+        The importance of column j is S_j / Σ_k S_k, with S_j = mean_i ½ ‖f(x_i) − f(x'_i)‖². Here
+        x'_i is x_i with the cell in column j of another row. This is Jansen's estimate of the total
+        effect of a column. The rows are up to 256 evenly spread training rows, and the other row is
+        half of them further on.
         """
         check_is_fitted(self)
         return column_importances(self.blend_, self.inputs_, self._background)

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_count
 from ..expansions.dependence import GroupValues
-from .bands import effect_bands
+from .bands import check_level, effect_bands
 from .directions import refuse_monotone
-from .effects import TableEffects, check_level, check_pairs, table_effects
+from .effects import TableEffects, check_pairs, require_bands, table_effects
 from .imputation import count_marks
 from .novelty import novelty_shares
 from .replacing import column_groups
@@ -131,7 +131,10 @@ def effects(
     refuse_monotone(model, "Effects")
     table, inputs = model._table_in_memory(X), model.inputs_
     quantity, chosen = model._quantity(output), check_pairs(pairs, max_order, inputs)
-    linear = None if level is None else check_level(level, quantity)
+    linear = None
+    if level is not None:
+        check_level(level)
+        linear = require_bands(quantity)
     Z = table.transform(inputs).astype(np.float64, copy=False)
     own = GroupValues.of(Z, column_groups(inputs)[1])
     split = table_effects(quantity, inputs, model._background, own, chosen)
@@ -147,8 +150,8 @@ def shapley(model: SpectralModel, X: Any, *, background: int | None = None) -> S
     """Split the output of each row exactly into Shapley values of the columns.
 
     The value of a column is the change of the output when its cell replaces that of a background
-    row, averaged over all orders of replacing the columns and over all background rows. It is
-    the integral of a polynomial, and is computed without sampling, up to rounding errors.
+    row. It is the mean over all orders of replacing the columns, and over all background rows. It
+    is the integral of a polynomial, and is computed without sampling, up to rounding errors.
 
     A regressor explains its predictions. If ``target_scale_`` is logarithmic, these are on its
     scale, log(y + shift) or asinh((y − shift) / width). A classifier explains ``scores``.

@@ -1,4 +1,4 @@
-"""Steps of a fit of the tabular models: ranks, priors, exact members, waves, trees, blend."""
+"""Steps of a fit of the tabular models: ranks, priors, exact members, waves, trees, reports."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ from .waves import solve_descending
 LEAVE_ONE_OUT_ROWS = 3500
 # Kernel matrices of several families are computed at once if one is not larger than this.
 _TOGETHER_BYTES = 2**29
-# Leaves that are solved at once, rows from which each learns its own rates, and steps.
-_MOST_MATRICES, _LEAF_LEARNING_ROWS, _LEAF_STEPS = 8, 1000, 5
-# Steps of the evidence of a family that starts from the first one. With fewer rows each family
-# learns on its own: that takes a fraction of a second, and the members differ more. So it does with
-# more rows, of which each family has its own sample.
+# Leaves that are solved at once.
+_MOST_MATRICES = 8
+# Rows from which each leaf learns its own rates, and steps.
+_LEAF_LEARNING_ROWS, _LEAF_STEPS = 1000, 5
+# Between these numbers of rows, each family starts from the first one with so few steps of the
+# evidence. With fewer rows a family of its own takes a fraction of a second, and the members differ
+# more. With more rows each family has a sample of its own.
 _WARM_STEPS, _WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, (600, 1000)
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
@@ -84,7 +86,10 @@ def timed(work: Callable, *arguments: Any) -> Timed:
 
 
 def check_priors(priors: Any) -> tuple[SpectralPrior, ...]:
-    """Return one prior, several, or the default three, all of families that evidence can learn."""
+    """Validate ``priors``, and return them as a tuple; None is the default three.
+
+    The evidence must be able to learn each of their families.
+    """
     if priors is None:
         return _PRIORS
     priors = tuple(priors) if isinstance(priors, (tuple, list)) else (priors,)
@@ -115,9 +120,9 @@ def timed_results(
     together: bool = True,
     fewest: int = 1,
 ) -> list[Timed]:
-    """Return ``work`` of each item until ``tasks`` ends, and of ``fewest`` items in any case.
+    """Return ``work(item)`` for each item until ``tasks`` ends, but for at least ``fewest`` items.
 
-    Items are on a thread each if ``together``, otherwise one after the other with all threads.
+    With ``together`` each item has a thread. Otherwise all threads work on one item at a time.
     """
     work = partial(timed, work)
     with closing(ordered_map(work, items) if together else (work(one) for one in items)) as each:
@@ -172,7 +177,7 @@ def learning_rows(
 ) -> list[np.ndarray]:
     """Return the rows that each family learns from.
 
-    Families have different samples of many rows: the blend averages over their randomness.
+    If there are many rows, each family has a sample of its own, and the blend averages over these.
     """
     most = max(evidence.n_rows, evidence.n_refining_rows)
     if n_rows <= most:
@@ -223,7 +228,10 @@ def learn_families(
     tasks: FitTasks,
     first: Timed,
 ) -> list[Family]:
-    """Learn each family from its rows; the result of ``first`` is the first prior or None."""
+    """Learn each family from its rows.
+
+    The result of ``first`` is the first prior, or None if it is not learned yet.
+    """
 
     def learn(k):
         if k == 0:
@@ -251,7 +259,7 @@ def learn_families(
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows in the order in which they are solved; the last ``n_held`` evaluate the members."""
+    """Rows in the order of their solution; the last ``n_held`` of them evaluate the members."""
 
     data: PreparedData
     n_held: int
@@ -301,7 +309,7 @@ class Leaves:
         tree, leaves = LeafTree.grown(data.Z, scales, max_leaf_rows)
         splits, all_held = [], []
         for numbers in leaves:
-            # Almost all rows of a larger leaf are equal: a sample of them is enough.
+            # If a leaf is larger, almost all of its rows are equal, and a sample is enough.
             numbers = rng.permutation(numbers)[:max_leaf_rows]
             n_held = held_out_size(len(numbers), 4)
             splits.append(Split(data.take(numbers), n_held))

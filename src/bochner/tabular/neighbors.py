@@ -46,7 +46,7 @@ class Neighbors:
         sources: np.ndarray,
         rng: np.random.Generator,
     ) -> Self:
-        """Draw at most 2000 rows; one that stands for several observations may occur repeatedly."""
+        """Draw at most 2000 observations; a row that stands for several may be drawn repeatedly."""
         rows = np.arange(len(data.Z))
         if data.observations is not None:
             rows = np.repeat(rows, np.maximum(np.rint(data.observations), 1).astype(np.intp))

@@ -14,8 +14,10 @@ from .members import Members
 
 # Number of columns that are named for a prior, and of bars of importances.
 _NAMED, _BARS = 3, 8
-# Evaluations of kernels, times columns, that take a second or two, and the fewest rows to show.
-_WORK, _FEWEST_ROWS = 2e9, 16
+# Kernel evaluations times columns that take a second or two.
+_WORK = 2e9
+# With fewer rows, importances are not shown.
+_FEWEST_ROWS = 16
 
 # Colors are those of the page, so that it is readable on light and dark backgrounds.
 _STYLE = """<style>
@@ -84,7 +86,8 @@ def _bars(importances, names):
 def prior_in_words(prior: SpectralPrior | None, prepared: Any) -> str:
     """Describe a learned prior by its most important prepared columns; None is for trees.
 
-    These have the largest weights or, in families without weights, the shortest lengths.
+    Important columns have the largest weights or, in families without weights, the shortest
+    lengths.
     """
     if prior is None:
         return "histogram trees, no prior"

@@ -28,13 +28,14 @@ _STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
 _WORTHWHILE = 1e-3
 # float32 is precise enough for a ridge above this, and used from this number of rows on.
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
-# Rows for a first estimate of the ridge of a larger problem, outputs that choose it, and half
-# decades between the two ridges at most.
+# A ridge is first estimated from this number of rows and of outputs. That for all rows is at most
+# so many half decades away.
 _CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1000, 2, 6
-# Conjugate gradients: smallest and largest tolerance, iterations at most (to choose the ridge, and
-# for the solution), columns of the preconditioner, smallest ridge, and the same in units of the
-# rounding of products.
-_TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM = (1e-3, 3e-2), 30, 60, 1000
+# Conjugate gradients: the smallest and the largest tolerance, and columns of the preconditioner.
+_TOL, _NYSTROM = (1e-3, 3e-2), 1000
+# Most iterations, to choose the ridge and for the solution.
+_CHOOSING_STEPS, _MAX_STEPS = 30, 60
+# The smallest ridge, and the same in units of the rounding of products.
 _LEAST_ITERATED_RIDGE, _ROUNDINGS = 1e-3, 5.0
 
 
@@ -153,8 +154,8 @@ def solve_holding_out(
     percent to the error. The search for the ridge starts from that of up to 1000 rows, which are
     left out exactly.
 
-    The result is that of this version, in which K is the kernel matrix of all rows, to the
-    tolerance of conjugate gradients::
+    Up to the tolerance of conjugate gradients, the result is that of this version, in which K is
+    the kernel matrix of all rows::
 
         def solve(K, Y, weights, ridge):
             ones, system = np.ones((len(K), 1)), K + np.diag(ridge / weights)
@@ -266,17 +267,17 @@ def _unexplained(Y, scores, weights):
 def _best_of_batches(errors: Callable) -> int:
     """Return the step of smallest error.
 
-    The first batch is 0, −1 and −2. Two more steps follow beyond an end while that is the best and
-    errors still fall: a product with the kernel matrix costs about the same for one column and for
-    a few.
+    The first batch is 0, −1 and −2. While an end is the best step and errors still fall, a batch of
+    two more steps beyond it follows. A product with the kernel matrix costs about the same for one
+    column and for a few.
     """
     steps = [0, -1, -2]
-    known: dict[int, float] = {}
+    error_of: dict[int, float] = {}
     while True:
-        known.update(zip(steps, errors(steps)))
-        best = min(known, key=lambda step: (known[step], -step))
-        outward = 1 if best == max(known) else -1
-        is_end = best in (max(known), min(known)) and abs(best) <= _MOST_STEPS
-        if not is_end or (best != 0 and known[best] > 0.99 * known[best - outward]):
+        error_of.update(zip(steps, errors(steps)))
+        best = min(error_of, key=lambda step: (error_of[step], -step))
+        outward = 1 if best == max(error_of) else -1
+        is_end = best in (max(error_of), min(error_of)) and abs(best) <= _MOST_STEPS
+        if not is_end or (best != 0 and error_of[best] > 0.99 * error_of[best - outward]):
             return best
         steps = [best + outward, best + 2 * outward]
