@@ -56,7 +56,7 @@ class Bands:
 
 def check_level(level: Any) -> None:
     """Raise an error unless ``level`` is a probability between 0 and 1."""
-    if not (isinstance(level, Real) and 0 < level < 1):
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
 
 
