@@ -603,7 +603,7 @@ MUTANTS: list[Mutant] = [
         {
             "round-newton-slope": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ "
                                                                         "pull) + penalty"),
-            "round-lbfgs-slope": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
+            "round-lbfgs-slope": ("slope = (columns @ model.slopes(state)[0])", "slope = 0.5 * (columns @ model.slopes(state)[0])"),
             "round-several-slopes": (
                 "np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)",
                 "np.multiply.outer(state.cosines, sine) + np.multiply.outer(state.sines, cosine)",

@@ -23,7 +23,7 @@ from ..data.inputs import TableInputs
 from ..data.tables import open_table
 from ..data.unfamiliar import collect_unfamiliar
 from ..learners.evidence import Evidence, LearnedPrior
-from . import explanations, fitting
+from . import explanations, fitting, learning
 from .bands import KernelSystem
 from .blending import Blend
 from .directions import directions
@@ -214,7 +214,7 @@ class SpectralModel(Estimator):
                 )
             self.evidence._check_parameters()
         check_flag(self.trees, "trees")
-        return fitting.check_priors(self.priors)
+        return learning.check_priors(self.priors)
 
     def _most_leaf_rows(self) -> int:
         return self.max_exact_rows if self._has_former_name() else self.max_leaf_rows
@@ -262,18 +262,18 @@ class SpectralModel(Estimator):
                 rng,
                 priors,
             )
-            preparation = fitting.choose_rank_encoding(preparation, rng)
+            preparation = learning.choose_rank_encoding(preparation, rng)
             self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
             priors = with_codes(priors, self.inputs_)
             evidence = self._evidence(len(sample))
-            rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
-            learn = partial(fitting.learn_prior, evidence, priors[0])
-            first = fitting.timed(self._choose_scale, data, sample, rows[0], learn)
+            rows = learning.learning_rows(evidence, len(sample), len(priors), rng)
+            learn = partial(learning.learn_prior, evidence, priors[0])
+            first = learning.timed(self._choose_scale, data, sample, rows[0], learn)
         costs = self._costs(data)
         sample = self._scaled_and_weighted(sample, costs)
-        families = fitting.learn_families(evidence, priors, sample, rows, tasks, first)
+        families = learning.learn_families(evidence, priors, sample, rows, tasks, first)
         if is_large:
             prepared, more = prepare_all_rows(data, self.inputs_)
             sample, note = self._scaled_and_weighted(prepared, costs), note or more
