@@ -37,12 +37,12 @@ from . import shared
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .rounds import WaveSearch
 
-# Above this many rows a fit uses a sample, pilots and joint epochs in float32. Below it there are
-# rounds only, in the dtype of X, which depend on weighted sums: weights equal repeated rows.
+# Above this many rows a fit uses a sample, pilots and joint epochs, in float32. Below it there are
+# only rounds, in the dtype of X. They use weighted sums, so weights are equivalent to repeated rows.
 LARGE = FEW_ROWS
 # Most held-out rows: their mean loss is precise enough for stopping.
 _MOST_HELD_OUT = 10_000
-# Most numbers of validation rows, one GiB of doubles: all are evaluated in memory in each round.
+# Most numbers in validation rows, one GiB in float64: all rows are evaluated in each round, in memory.
 _MOST_VALIDATION_NUMBERS = 2**27
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 # Weights below this, and their inverses, are lost or infinite in float32 sums.
@@ -147,7 +147,7 @@ class EarlyStopping(BaseEstimator):
         share, rng = min(self.fraction, _MOST_HELD_OUT / n_rows), as_generator(rng, "rng")
         chosen = []
         for own in members(strata, n_strata, n_rows, weights):
-            # Slightly more, so that 0.1 of 30 rows are 3 in spite of rounding.
+            # The factor prevents that rounding makes 0.1 of 30 rows less than 3.
             size = int(share * len(own) * (1 + 1e-12))
             if size:
                 chosen.append(own[rng.choice(len(own), size, replace=False)])

@@ -34,7 +34,7 @@ _LARGEST_SAMPLE_BYTES = 2**31
 # Columns with a value beyond the first number of deviations are checked for outliers, and values
 # are clipped at the second.
 _WILD, _FARTHEST = 10.0, 100.0
-# A column is constant if its values differ by less than this share, which is rounding.
+# A column is constant if its values differ by less than this share: that is rounding.
 _CONSTANT = 16 * np.finfo(np.float64).eps
 # Largest frequency in standardized columns; in the columns of X it must still be finite.
 _LARGEST_FREQUENCY = 1e4
@@ -308,5 +308,5 @@ def _without_outliers(column, weights, center, deviation):
     """Return center and deviation, by quartiles if a few values cause the deviation."""
     quartiles = (weighted_quantile(column, weights, share)[0] for share in (0.25, 0.5, 0.75))
     low, median, high = map(float, quartiles)
-    robust = (high - low) / 1.349  # the deviation, for a normal law
+    robust = (high - low) / 1.349  # the standard deviation of a normal distribution
     return (median, robust) if 0 < robust < deviation / 10 else (center, deviation)

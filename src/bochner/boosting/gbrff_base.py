@@ -34,7 +34,7 @@ SMALL = 2**22
 _BLOCK_NUMBERS = 2**19
 # One row in so many is held out for the slope of probabilities, in each class.
 _HELD_OUT = 4
-# Most held-out rows: they determine two digits of the slope, and the others are training rows.
+# Most held-out rows: more than two digits of the slope are not needed.
 _MOST_HELD_OUT = 10_000
 # Range of the logarithm of the slope.
 _LOG_SLOPES = (-7.0, 3.0)
@@ -181,8 +181,8 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         It is 1 if no rows can be held out.
         """
         rows, labels, counts = data.rows, data.target, data.weights
-        # Few rows are drawn in the order of their values, so that rows of weight zero change
-        # nothing. Copies of few rows have been merged.
+        # If there are few rows, copies are merged already. They are drawn in the order of their
+        # values, so that rows of weight zero change nothing.
         different = data.distinct(in_order=True)
         rng = np.random.default_rng(self._seed)
         equal = equal_rows(rows, labels, counts) if len(rows) > FEW_ROWS else None
@@ -403,5 +403,5 @@ def margin_slope(loss: Loss, scores: np.ndarray, codes: np.ndarray, counts: np.n
         return -np.sum(shares * np.log(np.maximum(probabilities, 1e-300)))
 
     best = minimize_scalar(log_loss, bounds=_LOG_SLOPES, method="bounded", options={"xatol": 1e-6})
-    # Rounded far below its error, so that it does not depend on the order of sums.
+    # Rounding, far below the error of the slope, removes the dependence on the order of sums.
     return float(np.exp(np.round(best.x, 3)))

@@ -14,7 +14,7 @@ from ..priors import SpectralPrior
 _BLOCK_BYTES = 2**25
 # Points over which factors without a constant part are averaged.
 _MEAN_POINTS = 500
-# Any constant splits a factor exactly; one that is not tiny keeps the quotients by it in range.
+# Least constant part of a factor. Any constant would be exact, but quotients by a tiny one overflow.
 _SMALLEST_CONSTANT = 1e-2
 
 

@@ -368,7 +368,7 @@ class SpectralModel(Estimator):
         check_is_fitted(self)
         if of_completed is None:
             of_completed = partial(mean_over_donors, function)
-        # Means over donors are monotone in a column that the choice of donors does not depend on.
+        # Donors are chosen without the constrained columns, so that means over them are monotone.
         fixed = self._rearrangement
         ignored = () if fixed is None else tuple(self.inputs_.sources_[fixed.columns].tolist())
         mapped = integrated(self._neighbors, function, of_completed, ignored)

@@ -24,9 +24,9 @@ from .preparation import Preparation, PreparedData, with_codes
 
 # Rows from which each leaf learns its own rates, and steps.
 _LEAF_LEARNING_ROWS, _LEAF_STEPS = 1000, 5
-# Between these numbers of rows, each family starts from the first one with so few steps of the
-# evidence. With fewer rows a family of its own takes a fraction of a second, and the members differ
-# more. With more rows each family has a sample of its own.
+# Between these numbers of rows, families start from the rates of the first one, and need only so
+# many steps. With fewer rows a start from nothing takes a fraction of a second, and gives members
+# that differ more. With more rows each family has a sample of its own.
 _WARM_STEPS, _WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, (600, 1000)
 # The default families.
 _PRIORS = (Anova(), Laplace(), Gaussian())
@@ -164,7 +164,7 @@ def learn_prior(
     seed: int = 0,
     start: LearnedPrior | None = None,
 ) -> LearnedPrior:
-    """Learn a prior from all rows."""
+    """Learn a prior from all rows of ``data``."""
     n_columns, Y = data.Z.shape[1], data.outputs
     if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
         prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))

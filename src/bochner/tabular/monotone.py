@@ -25,7 +25,7 @@ from .replacing import BlendReplacements
 
 # Nodes at which the predictions for a row are sorted, for one, two and three columns together.
 _MOST_NODES = (129, 33**2, 13**3)
-# Memory for the predictions at all nodes, and for factors of kernels, of a block of rows.
+# Memory for a block of rows: their predictions at all nodes, and the factors of kernels.
 _BLOCK_BYTES = 2**27
 
 
@@ -121,7 +121,7 @@ class Rearrangement:
         columns, nodes = self.columns[axes], [self.nodes[axis] for axis in axes]
         values = np.zeros((prod(map(len, nodes)), Z.shape[1]))
         values[:, columns] = list(product(*nodes))
-        # Rows that differ in these columns only have one function, equal to the last digit.
+        # Rows that differ only in these columns have the same function, which is computed once.
         others = Z.copy()
         others[:, columns] = values[0, columns]
         others, places = np.unique(others, axis=0, return_inverse=True)

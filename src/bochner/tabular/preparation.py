@@ -134,7 +134,7 @@ class PreparedData:
 
     @cached_property
     def outputs(self) -> np.ndarray:
-        """Targets of least squares: values, or one-hot labels; of two classes the second alone."""
+        """Targets of least squares: values, or one-hot labels (for two classes the second one)."""
         if isinstance(self.target, Values):
             return self.target.rows
         columns = self.target.one_hot(np.float64)

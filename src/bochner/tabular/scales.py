@@ -19,8 +19,8 @@ from .solving import solve_leaving_out
 _LEAST_GAIN = 0.1
 # The largest and the smallest number of rows from which the size of residuals is learned.
 _MOST_ROWS, _FEWEST_ROWS = 1000, 100
-# log |residual| of normal noise has variance π²/8 around its mean; its dependence on the row is a
-# fraction of that.
+# Noise of log |residual|, relative to its dependence on the row. For normal noise it has variance
+# π²/8, of which the dependence on the row is a fraction.
 _NOISE_OF_LOGS = 10.0
 # Smaller residuals count as this share of their root mean square.
 _LEAST_RESIDUAL = 1e-2
@@ -165,7 +165,7 @@ class Spread:
             log_sizes[...] = solved.expansion.evaluate(Z)
         log_sizes[rows] = solved.held_out
         scores = residuals * np.exp(-log_sizes)
-        # −log-likelihood of normal residuals, a common factor maximized out.
+        # Gain in the log-likelihood of normal residuals, maximized over a common factor.
         gain = 0.5 * np.log(np.average(residuals**2, axis=0, weights=counts))
         gain -= np.average(log_sizes, axis=0, weights=counts)
         gain -= 0.5 * np.log(np.average(scores**2, axis=0, weights=counts))

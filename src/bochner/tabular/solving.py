@@ -207,14 +207,14 @@ class _HoldingOut:
         columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
         self.whole = NystromPreconditioner.of(MatrixProducts(self.gram), columns, weights)
         self.inner = self.whole.first(n_inner)
-        # The ridge of many outputs is chosen by a few random sums of them, at a fraction of the
-        # cost: the squared errors of the sums have the right mean.
+        # A few random sums of many outputs choose the ridge, at a fraction of the cost. The
+        # expected squared error of a sum is the sum of those of the outputs.
         self.few_outputs = Y.shape[1] <= _MOST_OUTPUTS
         self.choosing = Y
         if not self.few_outputs:
             self.choosing = Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
-        # A ridge below the rounding of the largest eigenvalue, which the trace exceeds, is lost in
-        # products.
+        # A ridge below the rounding error of the largest eigenvalue would be lost in products. The
+        # trace exceeds this eigenvalue.
         trace = float(weights @ np.diagonal(self.gram))
         self.least = max(_LEAST_ITERATED_RIDGE, _ROUNDINGS * np.finfo(np.float32).eps * trace)
 

@@ -76,7 +76,7 @@ def solve_descending(
     n_waves = _FEW_WAVES if len(data.rows) <= _FEW_ROWS else _WAVES
     measure = learned.prior.sample(n_waves, data.rows.n_features, rng)
     start = ridge_start(measure, data.rows, loss, targets, rng, counted)
-    # Codes have no order: neither frequencies along them nor slopes would descend.
+    # Codes have no order, so frequencies along them and their slopes are not trained.
     descends = ~np.isin(np.arange(data.rows.n_features), learned.prior.categories)
     moving = np.abs(measure.frequencies[:, descends])
     moving = moving[moving > 0]
