@@ -38,11 +38,11 @@ from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .rounds import WaveSearch
 
 # Above this many rows a fit uses a sample, pilots and joint epochs, in float32. Below it there are
-# only rounds, in the dtype of X. They use weighted sums, so weights are equivalent to repeated rows.
+# only rounds, in the dtype of X. They use weighted sums, so weights are equivalent to copies.
 LARGE = FEW_ROWS
 # Most held-out rows: their mean loss is precise enough for stopping.
 _MOST_HELD_OUT = 10_000
-# Most numbers in validation rows, one GiB in float64: all rows are evaluated in each round, in memory.
+# Most numbers in validation rows, one GiB in float64: each round evaluates all rows in memory.
 _MOST_VALIDATION_NUMBERS = 2**27
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 # Weights below this, and their inverses, are lost or infinite in float32 sums.

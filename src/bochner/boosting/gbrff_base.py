@@ -221,25 +221,22 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
             )
         scores = rows.values(expansion.block(), n_outputs)
         margins = Margins(signs, counts, _columns(scores))
-        added, new_losses, rounds = [], [], range(done, self.n_rounds)
-        all_steps, all_shares, all_phases = [], [], []
+        weak_learners, new_losses, rounds = [], [], range(done, self.n_rounds)
         for t in track(rounds, type(self).__name__) if reports else rounds:
             with threads_for_rows_only():
-                weak_learners = [
+                weak_learners += [
                     self._round(rows, margins, k, np.random.default_rng([self._seed, t, k]))
                     for k in range(n_outputs)
                 ]
-            for k, (frequencies, phases, shares, step) in enumerate(weak_learners):
-                of_class = np.arange(n_outputs) == k
-                waves = (step * shares)[:, None] * of_class, phases[:, None] * of_class
-                added.append((frequencies, *waves))
-                all_steps.append(step)
-                all_shares.append(shares)
-                all_phases.append(phases)
             new_losses.append(margins.losses())
-        if added:
-            frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
-            new = Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept)
+        all_phases, all_shares, all_steps = [], [], []
+        if weak_learners:
+            frequencies, all_phases, all_shares, all_steps = map(np.array, zip(*weak_learners))
+            # The waves of a weak learner belong to the output of its class.
+            of_class = np.tile(np.eye(n_outputs), (len(new_losses), 1))[:, None]
+            amplitudes = (all_steps[:, None] * all_shares)[:, :, None] * of_class
+            waves = frequencies, amplitudes, all_phases[:, :, None] * of_class
+            new = Expansion.of_phases(*map(np.concatenate, waves), expansion.intercept)
             expansion = expansion.extended(new)
             losses = np.concatenate([losses, new_losses])
 

@@ -23,7 +23,7 @@ from ..losses import Loss
 
 # Above this many columns L-BFGS replaces Gauss–Newton, whose d x d system costs more than it saves.
 LARGEST_NEWTON_DIMENSION = 128
-_STEPS = (1.0, 0.3, 0.1)
+_STEP_LENGTHS = (1.0, 0.3, 0.1)
 
 
 class Wave(NamedTuple):
@@ -147,11 +147,15 @@ class WaveSearch(BaseEstimator):
         check_share(self.subsample, "subsample", allow_one=True)
 
     def find(
-        self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
+        self,
+        columns: np.ndarray,
+        thinned: np.ndarray,
+        model: QuadraticModel,
+        frequencies: np.ndarray,
     ) -> tuple[Wave, np.ndarray]:
         """Return the best wave after refinement, and its values (n_rows, n_outputs).
 
-        ``some`` are the columns of some rows, evenly spread.
+        ``thinned`` are the columns of some rows, evenly spread.
         """
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
@@ -164,7 +168,7 @@ class WaveSearch(BaseEstimator):
         )
         if self.n_refinements:
             if len(columns) <= LARGEST_NEWTON_DIMENSION:
-                state = self._newton(columns, some, model, state)
+                state = self._newton(columns, thinned, model, state)
             else:
                 state = self._lbfgs(columns, model, state)
         wave = Wave(state.frequency.astype(np.float64), state.fit.cosine, state.fit.sine)
@@ -186,18 +190,18 @@ class WaveSearch(BaseEstimator):
             frequency, turns, cosines[0], sines[0], fit, fit.gain - self._penalty(frequency)
         )
 
-    def _newton(self, columns, some, model, state):
+    def _newton(self, columns, thinned, model, state):
         """Refine ω by damped Gauss–Newton steps with the best amplitudes at each ω.
 
         A step that gains nothing is shortened or dropped. Some rows are enough for the matrix, as
         it only shapes the step. The gain of the step is measured on all rows.
         """
-        stride = -(-columns.shape[1] // some.shape[1])
+        stride = -(-columns.shape[1] // thinned.shape[1])
         penalty = 2 * self._penalty_weight(state.frequency)
         for _ in range(self.n_refinements):
             pull, stiffness = model.slopes(state)
             target = columns @ pull + penalty * state.frequency
-            matrix = ((some * np.ascontiguousarray(stiffness[::stride])) @ some.T).astype(
+            matrix = ((thinned * np.ascontiguousarray(stiffness[::stride])) @ thinned.T).astype(
                 np.float64
             )
             matrix *= stride
@@ -208,7 +212,7 @@ class WaveSearch(BaseEstimator):
                 return state
             direction = step.astype(columns.dtype)
             moved = (direction / np.pi).astype(columns.dtype) @ columns
-            for length in map(columns.dtype.type, _STEPS):
+            for length in map(columns.dtype.type, _STEP_LENGTHS):
                 trial = self._state(
                     state.frequency + length * direction, state.turns + length * moved, model
                 )

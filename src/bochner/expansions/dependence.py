@@ -22,7 +22,7 @@ _BLOCK_BYTES = 2**25
 # Two replaced groups are computed for a table of all pairs of their distinct values, if that is at
 # most so many times larger than the rows: matrix products are faster than products of single
 # numbers.
-_TABLE = 8
+_LARGEST_TABLE = 8
 # Values of one group, and rows with values of two, that are computed at once.
 _VALUES_AT_ONCE, _ROWS_AT_ONCE = 2048, 256
 # Pairs of a value and a row that are evaluated at once.
@@ -229,7 +229,7 @@ class _TermSums:
             for p, (g, h) in enumerate(pairs):
                 weights = joint[place[g], place[h]][:, None] * self.coefficients
                 a, b = values[g], values[h]
-                if len(a) * len(b) <= _TABLE * len(own.values):
+                if len(a) * len(b) <= _LARGEST_TABLE * len(own.values):
                     for k, column in enumerate(weights.T):
                         table = ((a * column) @ b.T).real
                         doubles[p, rows, k] += table[own.codes[g], own.codes[h]]

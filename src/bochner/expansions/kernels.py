@@ -14,7 +14,7 @@ from ..priors import SpectralPrior
 _BLOCK_BYTES = 2**25
 # Points over which factors without a constant part are averaged.
 _MEAN_POINTS = 500
-# Least constant part of a factor. Any constant would be exact, but quotients by a tiny one overflow.
+# Least constant part of a factor. Any constant is exact, but quotients by a tiny one overflow.
 _SMALLEST_CONSTANT = 1e-2
 
 

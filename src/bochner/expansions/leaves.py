@@ -21,7 +21,7 @@ _FEWEST_ROWS = 20
 _CODES_LAST = 1e-6
 # Distance, in standard deviations, over which the fall of the kernel along a column is measured.
 # Over a longer one, the kernels along all fast columns would be near zero.
-_SHORT = 0.1
+_SHORT_DISTANCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +162,9 @@ def column_scales(prior: SpectralPrior, n_columns: int) -> np.ndarray:
     The scale of column j is √(1 − k(0, h e_j)) / h for a short distance h. For ``Anova`` it is
     about proportional to rate · √weight. Codes have no order: their scales are tiny.
     """
-    steps = _SHORT * np.eye(n_columns)
+    steps = _SHORT_DISTANCE * np.eye(n_columns)
     falls = 1 - prior.kernel(steps, np.zeros((1, n_columns)))[:, 0] / prior._mass()
-    scales = np.sqrt(np.maximum(falls, 0.0)) / _SHORT
+    scales = np.sqrt(np.maximum(falls, 0.0)) / _SHORT_DISTANCE
     scales[list(prior.categories)] *= _CODES_LAST
     return scales
 

@@ -91,6 +91,7 @@ class ProbabilityLink:
 
 def class_scores(scores: np.ndarray) -> np.ndarray:
     """Return one column per class; a single column belongs to the second of two classes."""
+    scores = np.asarray(scores, np.float64)
     return np.column_stack([1 - scores, scores]) if scores.shape[1] == 1 else scores
 
 
@@ -137,11 +138,11 @@ class Mixture(Blend):
     def probabilities_of(self, scores: Iterable[np.ndarray]) -> np.ndarray:
         """Return ``probabilities`` from the scores of each member."""
         parts = zip(self.weights, self.links, scores)
-        return np.sum([w * link.probabilities(_by_class(own)) for w, link, own in parts], axis=0)
+        return np.sum([w * link.probabilities(class_scores(own)) for w, link, own in parts], axis=0)
 
     def log_probabilities_of(self, scores: Iterable[np.ndarray]) -> np.ndarray:
         """Return ``log_probabilities`` from the scores of each member."""
-        logs = [link.log_probabilities(_by_class(own)) for link, own in zip(self.links, scores)]
+        logs = [link.log_probabilities(class_scores(own)) for link, own in zip(self.links, scores)]
         return logsumexp(logs, axis=0, b=np.reshape(self.weights, (-1, 1, 1)))
 
     def probability_jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
@@ -151,12 +152,8 @@ class Mixture(Blend):
             slopes = member.jacobian(Z, side)
             if slopes.shape[1] == 1:
                 slopes = np.concatenate([-slopes, slopes], axis=1)
-            total = total + weight * link.jacobian(_by_class(member.evaluate(Z))) @ slopes
+            total = total + weight * link.jacobian(class_scores(member.evaluate(Z))) @ slopes
         return total
-
-
-def _by_class(scores):
-    return class_scores(np.asarray(scores, np.float64))
 
 
 def used_members(weights: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from .members import Members
 # Number of columns that are named for a prior, and of bars of importances.
 _NAMED, _BARS = 3, 8
 # Kernel evaluations times columns that take a second or two.
-_WORK = 2e9
+_AFFORDABLE_WORK = 2e9
 # With fewer rows, importances are not shown.
 _FEWEST_ROWS = 16
 
@@ -107,7 +107,7 @@ def quick_importances(blend: Any, inputs: Any, rows: np.ndarray) -> np.ndarray |
     """Return importances over as many rows as take a second or two; None if 16 take longer."""
     n_points = sum(len(member) for member in blend.members)
     cost = n_points * len(inputs.sources_) * (len(np.unique(inputs.sources_)) + 1)
-    affordable = min(len(rows), int(_WORK / max(cost, 1)))
+    affordable = min(len(rows), int(_AFFORDABLE_WORK / max(cost, 1)))
     if affordable < min(_FEWEST_ROWS, len(rows)):
         return None
     return column_importances(blend, inputs, rows[:: -(-len(rows) // affordable)])

@@ -23,7 +23,7 @@ from ..solvers.dual import (
 from .preparation import PreparedData
 
 # Ridges are tried in half decades, and none below this.
-_STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
+_HALF_DECADE, _LEAST_RIDGE = np.log(10) / 2, 1e-5
 # The relative change of the error that is worth another factorization.
 _WORTHWHILE = 1e-3
 # float32 is precise enough for a ridge above this, and used from this number of rows on.
@@ -99,7 +99,7 @@ def _leave_out(data, learned, n_steps):
 
     def error_and_slope(step):
         nonlocal gram
-        ridge = max(learned.noise * np.exp(step * _STEP), _LEAST_RIDGE)
+        ridge = max(learned.noise * np.exp(step * _HALF_DECADE), _LEAST_RIDGE)
         if ridge <= _RIDGE_FOR_FLOAT32:
             gram = gram.astype(np.float64, copy=False)
         try:
@@ -125,7 +125,7 @@ def _descend(error_and_slope: Callable, n_steps: int, start: int = 0) -> int:
     """
     least, slope = error_and_slope(start)
     best, direction = start, 1 if slope < 0 else -1
-    if np.isfinite(least) and abs(slope) * _STEP < _WORTHWHILE * least:
+    if np.isfinite(least) and abs(slope) * _HALF_DECADE < _WORTHWHILE * least:
         return best
     furthest = n_steps if np.isfinite(least) else 40
     for step in range(start + direction, direction * (furthest + 1), direction):
@@ -133,7 +133,7 @@ def _descend(error_and_slope: Callable, n_steps: int, start: int = 0) -> int:
         if np.isfinite(least) and not error < least:
             break
         best, least = step, error
-        if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _STEP:
+        if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _HALF_DECADE:
             break
     return best
 
@@ -227,7 +227,7 @@ class _HoldingOut:
             if trials:
                 nearest = min(trials, key=lambda step: abs(step - steps[0]))
                 start = np.tile(trials[nearest].iterated.solved, (len(steps), 1))
-            ridges = [max(start_ridge * np.exp(step * _STEP), self.least) for step in steps]
+            ridges = [max(start_ridge * np.exp(step * _HALF_DECADE), self.least) for step in steps]
             trials.update(zip(steps, self._trials(ridges, self.choosing, _CHOOSING_STEPS, start)))
             Y, weights = self.choosing[self.n_inner :], self.weights[self.n_inner :]
             return [_unexplained(Y, trials[step].scores, weights) for step in steps]
