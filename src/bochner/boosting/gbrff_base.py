@@ -229,14 +229,18 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
                     for k in range(n_outputs)
                 ]
             new_losses.append(margins.losses())
-        all_phases, all_shares, all_steps = [], [], []
+        stacked: Any = map(np.array, zip(*weak_learners)) if weak_learners else ([],) * 4
+        frequencies, phases, shares, steps = stacked
         if weak_learners:
-            frequencies, all_phases, all_shares, all_steps = map(np.array, zip(*weak_learners))
             # The waves of a weak learner belong to the output of its class.
             of_class = np.tile(np.eye(n_outputs), (len(new_losses), 1))[:, None]
-            amplitudes = (all_steps[:, None] * all_shares)[:, :, None] * of_class
-            waves = frequencies, amplitudes, all_phases[:, :, None] * of_class
-            new = Expansion.of_phases(*map(np.concatenate, waves), expansion.intercept)
+            amplitudes = (steps[:, None] * shares)[:, :, None] * of_class
+            new = Expansion.of_phases(
+                np.concatenate(frequencies),
+                np.concatenate(amplitudes),
+                np.concatenate(phases[:, :, None] * of_class),
+                expansion.intercept,
+            )
             expansion = expansion.extended(new)
             losses = np.concatenate([losses, new_losses])
 
@@ -244,9 +248,9 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
             new = np.reshape(new, (-1, n_outputs, *size))
             return np.concatenate([getattr(self, name), new]) if continued else new
 
-        self.alphas_: np.ndarray = extended("alphas_", all_steps)
-        self.weights_: np.ndarray = extended("weights_", all_shares, self._atoms_per_learner())
-        self.phases_: np.ndarray = extended("phases_", all_phases, self._atoms_per_learner())
+        self.alphas_: np.ndarray = extended("alphas_", steps)
+        self.weights_: np.ndarray = extended("weights_", shares, self._atoms_per_learner())
+        self.phases_: np.ndarray = extended("phases_", phases, self._atoms_per_learner())
         self.expansion_: Expansion = expansion
         self.train_loss_: np.ndarray = losses
         self.n_rounds_ = len(losses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial, wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -25,7 +25,6 @@ from ..data.unfamiliar import collect_unfamiliar
 from ..learners.evidence import Evidence, LearnedPrior
 from . import explanations, fitting, learning
 from .bands import KernelSystem
-from .blending import Blend
 from .directions import directions
 from .effects import LinearQuantity, LinkedQuantity, column_importances
 from .imputation import integrated, mean_over_donors
@@ -113,39 +112,28 @@ def limit_threads(method: Callable) -> Callable:
     return limited
 
 
+@dataclass(eq=False, repr=False)
 class SpectralModel(Estimator):
     """Base class of ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _defaults: ClassVar = {"evidence": _USUAL}
-    _ridge_steps: int  # most half decades between the noise of the evidence and the ridge
-    _prepared_parts: str  # name of the first task of a fit
+    # Most half decades between the noise of the evidence and the ridge.
+    _ridge_steps: ClassVar[int]
+    # Name of the first task of a fit.
+    _prepared_parts: ClassVar[str]
+    # No field, as it has no annotation. Files of models without it use this value.
+    _rearrangement = None  # type: Rearrangement | None
 
-    inputs_: TableInputs
-    blend_: Blend
-    _rearrangement: Rearrangement | None = None
-
-    def __init__(
-        self,
-        priors: Any = None,
-        evidence: Evidence | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        trees: bool = False,
-        max_leaf_rows: int = _MOST_LEAF_ROWS,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        max_exact_rows: Any = "deprecated",
-        monotonic_cst: Any = None,
-    ):
-        self.priors = priors
-        self.evidence = evidence
-        self.categorical_features = categorical_features
-        self.trees = trees
-        self.max_leaf_rows = max_leaf_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.max_exact_rows = max_exact_rows
-        self.monotonic_cst = monotonic_cst
+    priors: Any = None
+    evidence: Evidence | None = None
+    _: KW_ONLY
+    categorical_features: Any = "from_dtype"
+    trees: bool = False
+    max_leaf_rows: int = _MOST_LEAF_ROWS
+    n_jobs: int | None = None
+    random_state: Any = None
+    max_exact_rows: Any = "deprecated"
+    monotonic_cst: Any = None
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -263,7 +251,8 @@ class SpectralModel(Estimator):
                 priors,
             )
             preparation = learning.choose_rank_encoding(preparation, rng)
-            self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
+            self.inputs_: TableInputs = preparation.inputs
+            sample, note = preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
             priors = with_codes(priors, self.inputs_)
@@ -289,7 +278,8 @@ class SpectralModel(Estimator):
         some = np.linspace(0, n_rows - 1, min(n_rows, _BACKGROUND_ROWS)).round().astype(np.intp)
         self._background = np.array(leaves.data.Z[some], dtype=np.float64)
         held_out = np.stack([one.solved.held_out for one in members])
-        weights = self._blend(members, held_out, leaves.evaluation, rng)
+        blend, weights = self._blend(members, held_out, leaves.evaluation, rng)
+        self.blend_: Any = blend  # a Mixture for labels
         self._systems = self._kernel_systems(members, weights, leaves)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
         prior = fitting.heaviest_prior(members, weights)
@@ -324,7 +314,7 @@ class SpectralModel(Estimator):
         return target
 
     def _blend(self, members, held_out, evaluation, rng):
-        """Blend the members by their scores of held-out rows, and return their weights."""
+        """Return the blend of the members by their scores of held-out rows, and all weights."""
         raise NotImplementedError
 
     def _quantity(self, output) -> LinearQuantity | LinkedQuantity:

@@ -75,7 +75,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     def _blend(self, members, held_out, evaluation, rng):
         weights = used_members(blend_weights(held_out, evaluation.outputs, evaluation.row_weights))
         used = np.flatnonzero(weights)
-        self.blend_ = Blend(
+        blend = Blend(
             tuple(members[k].solved.expansion for k in used), tuple(weights[used].tolist())
         )
         kernels = [k for k, one in enumerate(members) if one.learned is not None]
@@ -86,7 +86,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             members[max(kernels, key=lambda k: weights[k])].learned,
             rng,
         )
-        return weights
+        return blend, weights
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² on X and y, which may also be Dask collections."""
