@@ -147,7 +147,7 @@ class EarlyStopping(BaseEstimator):
         share, rng = min(self.fraction, _MOST_HELD_OUT / n_rows), as_generator(rng, "rng")
         chosen = []
         for own in members(strata, n_strata, n_rows, weights):
-            # The factor prevents that rounding makes 0.1 of 30 rows less than 3.
+            # The factor keeps rounding from making 0.1 of 30 rows less than 3.
             size = int(share * len(own) * (1 + 1e-12))
             if size:
                 chosen.append(own[rng.choice(len(own), size, replace=False)])
