@@ -1401,8 +1401,12 @@ MUTANTS: list[Mutant] = [
                 "closed = n_surplus == 1 or all(",
             ),
             "dialect-usual-mark": (
-                " / len(rows), mark == usual, width",
-                " / len(rows), False, width",
+                "share, mark == usual, _n",
+                "share, False, _n",
+            ),
+            "dialect-mark-of-numbers": (
+                "_n_numeric(rows) / width, width",
+                "0, width",
             ),
         },
     ),

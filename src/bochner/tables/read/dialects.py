@@ -23,7 +23,7 @@ from .headers import (
 
 SEPARATORS = (",", ";", "\t", "|")
 WHITESPACE = r"\s+"  # runs of spaces and tabs, as pandas writes them
-SAMPLE_ROWS = 500
+_SAMPLE_ROWS = 500
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)\1*"?[\r\n]*', re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _SHOWN_LINES = 3
@@ -85,7 +85,6 @@ class Dialect:
     names: tuple[str, ...] = field(default=(), repr=False)
     n_lines: int = field(default=0, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
-    body: Sequence[Sequence[str]] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,17 @@ def _dialect(lines, first, start, separator, encoding, options):
                 "(--header reads the first line as names)."
             )
     n_lines = (rows[0].end if layout.header else rows[0].start) if rows else len(lines)
-    parts = (n_surplus, closed, layout.header, tuple(names), n_lines, tuple(notes), body)
-    return Dialect(separator, decimal, encoding, *parts)
+    return Dialect(
+        separator,
+        decimal,
+        encoding,
+        n_surplus,
+        closed,
+        header=layout.header,
+        names=tuple(names),
+        n_lines=n_lines,
+        notes=tuple(notes),
+    )
 
 
 def _layout(lines, first, start, rows, separator, decimal, options):
@@ -238,18 +246,20 @@ def again_note(again: Sequence[str]) -> list[str]:
 def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
     """Return the mark that splits most lines into the same number of fields; a comma if none does.
 
-    Of equally good marks ``usual`` is preferred. Runs of spaces separate fields if all lines then
-    have the same number of them, with more columns of numbers.
+    Of equally good marks ``usual`` is preferred, then the one with the largest share of columns of
+    numbers: 1,5;2,5 holds two numbers. Runs of spaces separate fields if all lines then have the
+    same number of them, with more columns of numbers.
     """
 
     def agreement(mark):
         rows = [row.cells for row in split_rows(lines, mark)]
         width = table_width(rows)
         if mark == COMMA and _holds_decimal_commas(rows):
-            return -1.0, False, 0
+            return -1.0, False, 0.0, 0
         if width < 2:
-            return 0.0, False, 0
-        return sum(len(row) == width for row in rows) / len(rows), mark == usual, width
+            return 0.0, False, 0.0, 0
+        share = sum(len(row) == width for row in rows) / len(rows)
+        return share, mark == usual, _n_numeric(rows) / width, width
 
     best = max(SEPARATORS, key=agreement)
     by_spaces = [row.cells for row in split_rows(lines, WHITESPACE)]
@@ -281,11 +291,11 @@ def split_rows(lines: Sequence[str], separator: str, first: int = 0) -> Iterator
     """
     if separator == WHITESPACE:
         separator = " "
-        lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, SAMPLE_ROWS)]
+        lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, _SAMPLE_ROWS)]
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     start = first
     try:
-        for cells in islice(reader, SAMPLE_ROWS):
+        for cells in islice(reader, _SAMPLE_ROWS):
             if cells and (len(cells) > 1 or cells[0].strip()):
                 yield _Line(cells, start, first + reader.line_num)
             start = first + reader.line_num

@@ -41,9 +41,8 @@ def load_table(
     ``.bz2``, ``.xz`` or ``.zst``.  Blanks at both ends of column names are removed.
 
     The separator, decimal mark, encoding and header of a text file are detected.
-    Comments (``#``) and other lines before the header are skipped, and a closing row of totals is
-    left out.  ``frame.attrs["notes"]`` lists such decisions; ``frame.attrs["decimal"]`` is the
-    decimal mark, if the file decides it.
+    Comments (``#``) and other lines before the header are skipped.  ``frame.attrs["notes"]`` lists
+    such decisions; ``frame.attrs["decimal"]`` is the decimal mark, if the file decides it.
 
     Parameters
     ----------
