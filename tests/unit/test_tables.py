@@ -332,7 +332,7 @@ def test_the_verdict_names_a_better_rival_and_whether_that_may_be_chance(n_bette
     if n_better:
         share = np.array([1.0] * n_better + [0.0] * (200 - n_better))
         amount = f"{share.mean():.2%} ± {share.std(ddof=1) / np.sqrt(200):.2%}"
-        assert f"rival is better: accuracy better by {amount}, {words}." == found.reasons[-1]
+        assert f"rival has a better accuracy (by {amount}, {words})." == found.reasons[-1]
 
 
 def test_the_verdict_on_numbers_is_in_r2(seed):

@@ -68,7 +68,7 @@ def _column_reasons(columns):
 
 
 def repeated_text(facts: Facts) -> list[str]:
-    """Return sentences on repeated rows, and on held-out inputs that training rows have too."""
+    """Return sentences on repeated rows, and on held-out inputs that also occur in training."""
     lines, repeated, seen = [], facts.repeated, facts.seen
     if repeated is not None:
         meaning = (
@@ -99,7 +99,7 @@ def balance_text(facts: Facts) -> list[str]:
 
 
 def monotone_text(facts: Facts) -> list[str]:
-    """Return a sentence on the columns with which predictions rise or fall, if there are some."""
+    """Return a sentence on the columns with which predictions must rise or fall."""
     if not facts.monotone:
         return []
     positive = None if facts.of_classes is None else facts.of_classes.positive
@@ -113,21 +113,21 @@ def monotone_text(facts: Facts) -> list[str]:
 
 
 def threshold_text(facts: Facts) -> list[str]:
-    """Return the decision threshold and its mistakes on held-out rows, if one was requested."""
+    """Return a sentence on the decision threshold, if one was requested."""
     chosen = facts.threshold
     if chosen is None or facts.of_classes is None:
         return []
     (false, missed), (false_half, missed_half) = chosen.mistakes, chosen.mistakes_at_half
     return [
-        f"Decision threshold: predicts {facts.of_classes.positive!r} from a probability of "
-        f"{chosen.value:.3g} on ({chosen.asked}, chosen on training rows). Held-out rows: {false} "
-        f"false positives and {missed} false negatives; at 0.5, {false_half} and {missed_half}. "
-        "Other models predict the most probable class."
+        f"Decision threshold: {facts.of_classes.positive!r} is predicted if its probability is at "
+        f"least {chosen.value:.3g} ({chosen.asked}, chosen on training rows). Held-out rows: "
+        f"{false} false positives and {missed} false negatives, instead of {false_half} and "
+        f"{missed_half} with the threshold 0.5. Other models predict the most probable class."
     ]
 
 
 def certificate_text(facts: Facts) -> str:
-    """Return the statement about later rows that the held-out rows prove, and its limits."""
+    """Return what the held-out rows prove about other rows, and under which assumption."""
     found, split = facts.ours.certificate, facts.split
     confidence = f"with {found.confidence:.0%} confidence"
     rows = f"the {facts.n_test} held-out ones"
@@ -163,21 +163,21 @@ def certificate_text(facts: Facts) -> str:
 
 
 def refit_text(facts: Facts) -> list[str]:
-    """Return the limits of the evaluation if all rows were fitted afterwards."""
+    """Return a note on the evaluation if all rows were fitted afterwards."""
     if not facts.refitted:
         return []
     return [
         f"The model in the file was fitted again, on all {facts.n_rows} rows. The evaluation and "
-        f"the certificate are about the model fitted on {facts.n_train} rows; the one in the file "
-        "is seldom worse, but no row is left to prove it."
+        f"the certificate are about the model fitted on {facts.n_train} rows. The one in the file "
+        "is seldom worse, but no held-out row is left to test it."
     ]
 
 
 def cost_text(facts: Facts) -> str:
     """Return time and peak memory."""
     peak = facts.cost.peak_bytes
-    memory = "" if peak is None else f", at most {peak / 1e9:.2f} GB of memory"
-    return f"All {facts.n_rows} rows in {facts.cost.seconds:.0f} s{memory}."
+    memory = "" if peak is None else f" and at most {peak / 1e9:.2f} GB of memory"
+    return f"Reading, fitting and evaluating took {facts.cost.seconds:.0f} s{memory}."
 
 
 def shown_metrics(facts: Facts) -> list[str]:

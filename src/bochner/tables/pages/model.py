@@ -72,28 +72,20 @@ def model_page(facts: Facts, name: str) -> str:
 
 
 def _headline(facts):
-    """Return one sentence with the metrics and the certificate."""
+    """Return the error of classes, and the metrics."""
     entry, found = facts.ours, facts.ours.certificate
-    values = ", ".join(
+    values = [f"error {found.error:.2%}"] if isinstance(found, ErrorCertificate) else []
+    values += [
         f"{METRICS[name].heading} {entry.scores[name]:{METRICS[name].form}}"
         for name in shown_metrics(facts)
         if entry.scores[name] is not None
-    )
-    confidence = f"with {found.confidence:.0%} confidence"
-    is_random = facts.split.kind == "random"
-    if isinstance(found, ErrorCertificate):
-        bound = f", {confidence} at most {found.certified:.2%}" if is_random else ""
-        return f"Held-out error {found.error:.2%}{bound}; {values}."
-    bound = ""
-    if is_random and found.half_width is not None:
-        within = f"within ±{found.half_width:.4g} of the true value"
-        bound = f"; {confidence} {found.coverage:.0%} of predictions are {within}"
-    return f"Held-out {values}{bound}."
+    ]
+    return f"Held-out {', '.join(values)}."
 
 
 def _models(facts):
     what = METRICS[facts.metrics[0]].heading
-    caption = f"All models on the same rows; differences from bochner in {what}, standard errors"
+    caption = f"All models on the same held-out rows, with their difference from bochner in {what}"
     return table(*metric_table(facts), caption=caption)
 
 
@@ -104,7 +96,7 @@ def _worst(worst: WorstRows, classify: bool) -> Markup:
         for row, true, predicted, loss, *values in worst.rows
     ]
     headings = ["row of the table", "true", "predicted", last, *worst.columns]
-    caption = "Held-out rows with the largest loss, and their values of the most important columns"
+    caption = "Held-out rows with the largest loss, and their values in the most important columns"
     return table(headings, cells, caption=caption)
 
 
@@ -171,7 +163,7 @@ def _comparison(facts: Facts) -> Markup:
     alt += ", ".join(f"{model} {text}" for model, _, _, text in entries)
     caption = (
         f"Difference in {what} from bochner (dashed) on the same held-out rows, with two standard "
-        "errors. Green: worse than bochner beyond noise; red: better"
+        "errors. Gray: within these; green: worse than bochner; red: better"
     )
     return _figure(
         charts.forest(entries, x_label=f"worse in {what}", alt=alt, far=[CONSTANT]), caption
@@ -193,7 +185,7 @@ def _confusion(found: ClassFacts) -> Markup:
     labels = {"title": "True and predicted class", "x_label": "predicted", "y_label": "true"}
     labels |= {"alt": alt}
     picture = charts.heat_map(counts, classes, classes, **labels, numbers=True, shade=shares)
-    caption = "Held-out rows. Blue: correct; red: wrong; stronger for larger shares of the class"
+    caption = "Held-out rows. Blue: correct; red: wrong; stronger: a larger share of the class"
     return _figure(picture, caption)
 
 
@@ -230,8 +222,7 @@ def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
     alt = ", ".join(f"{given:.2f} predicted, {share:.2f} observed" for given, share, *_ in bins)
     pictures.append(charts.calibration(bins, title=title, alt=f"{title}: {alt}"))
     caption = (
-        "Held-out rows. Dashed: random guessing; for calibration, observed frequency equal to "
-        "predicted probability. Bars: two standard errors"
+        "Held-out rows. Dashed: random guessing, and perfect calibration. Bars: two standard errors"
     )
     return _charts(pictures, caption)
 
@@ -279,14 +270,13 @@ def _importance(facts: Facts) -> Markup:
 def _effects(found: Effects | None) -> Markup:
     """Draw the strongest effects of single columns."""
     if found is None:
-        return tag("p", "There are no effects of models with monotone columns.")
+        return tag("p", "Effects are not available for models with monotone columns.")
     if not found.curves:
         return Markup("")
     what = found.outputs[0] if len(found.outputs) == 1 else "log-probability"
     caption = (
-        f"Change of the {what} with single columns, which is centered partial dependence of the "
-        "whole model. Effects of several columns at once are "
-        f"{found.rest_share:.0%} of its variance"
+        f"Change of the {what} with one column: centered partial dependence of the whole model. "
+        f"Joint effects of several columns are {found.rest_share:.0%} of its variance"
     )
     if found.level is not None:
         caption += f". Bands contain the true effect with probability {found.level:.0%}"
