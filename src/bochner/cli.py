@@ -26,7 +26,7 @@ from ._terminal.text import one_line
 from .data.unfamiliar import UnfamiliarCells
 from .tables import ModelFileError, TableModel, fit_table, load, load_table, save
 from .tables.columns.column_kinds import Strays
-from .tables.columns.reader import in_words
+from .tables.columns.reader import stray_notes
 from .tables.description import description, description_text
 from .tables.explanations import Explanation
 from .tables.facts import Facts, as_json
@@ -351,7 +351,7 @@ def _answers(
         strays: dict[str, Strays] = {}
         cells = UnfamiliarCells()
         yield from answered_pieces(model, chain([first], pieces), keep, strays, cells, answer)
-        notes = in_words({name: strays[name] for name in used if name in strays})
+        notes = stray_notes({name: strays[name] for name in used if name in strays})
         for note in [*notes, *filter(None, [cells.sentence()])]:
             _say(note)
 

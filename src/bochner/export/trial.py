@@ -168,16 +168,16 @@ def name_of(estimator: Any) -> str:
     return estimator if isinstance(estimator, str) else type(estimator).__name__
 
 
-def _difference(found, wanted):
+def _difference(results, expected):
     """Return the largest difference relative to the largest number; inf if NaNs differ."""
-    if not np.array_equal(np.isnan(found).ravel(), np.isnan(wanted).ravel()):
+    if not np.array_equal(np.isnan(results).ravel(), np.isnan(expected).ravel()):
         return np.inf
-    if wanted.size == 0:
+    if expected.size == 0:
         return 0.0
-    wanted = np.asarray(wanted, np.float64)
-    size = np.nanmax(np.abs(wanted))
+    expected = np.asarray(expected, np.float64)
+    size = np.nanmax(np.abs(expected))
     return float(
-        np.nanmax(np.abs(found.reshape(wanted.shape) - wanted)) / (size if size > 0 else 1.0)
+        np.nanmax(np.abs(results.reshape(expected.shape) - expected)) / (size if size > 0 else 1.0)
     )
 
 

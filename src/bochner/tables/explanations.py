@@ -43,17 +43,17 @@ def contributions(model: TableModel, frame: Any, outputs: np.ndarray) -> Contrib
     Those of columns that were made from one column of the table are added. Of several outputs, row
     i has those of ``outputs[i]``.
     """
-    found, reader = model[-1].shapley(frame), model[0]
-    values = np.asarray(found.values, np.float64)
+    shapley, reader = model[-1].shapley(frame), model[0]
+    values = np.asarray(shapley.values, np.float64)
     n_rows = len(values)
-    base = np.broadcast_to(found.base_values, (n_rows, *values.shape[2:]))
-    rest = np.broadcast_to(found.rest, base.shape)
+    base = np.broadcast_to(shapley.base_values, (n_rows, *values.shape[2:]))
+    rest = np.broadcast_to(shapley.rest, base.shape)
     if values.ndim == 3:
         rows = np.arange(n_rows)
         values, base, rest = values[rows, :, outputs], base[rows, outputs], rest[rows, outputs]
     columns = list(reader.roles_)
     totals = np.zeros((n_rows, len(columns)))
-    for name, own in zip(found.names, values.T, strict=True):
+    for name, own in zip(shapley.names, values.T, strict=True):
         totals[:, columns.index(reader.sources_[name])] += own
     return Contributions(columns, totals, base, rest)
 

@@ -86,15 +86,16 @@ def repeated_text(facts: Facts) -> list[str]:
 
 def balance_text(facts: Facts) -> list[str]:
     """Return the number of rows of each class, the most frequent first."""
-    found = facts.of_classes
-    if found is None:
+    of_classes = facts.of_classes
+    if of_classes is None:
         return []
-    counts = sorted(zip(found.class_counts, map(str, found.classes)), key=lambda pair: -pair[0])
+    pairs = zip(of_classes.class_counts, map(str, of_classes.classes))
+    counts = sorted(pairs, key=lambda pair: -pair[0])
     shown = [
         f"{label!r} {count} ({count / facts.n_rows:.1%})" for count, label in counts[:_MAX_CLASSES]
     ]
     more = f" and {len(counts) - _MAX_CLASSES} more" if len(counts) > _MAX_CLASSES else ""
-    positive = "" if found.positive is None else f"; positive class: {found.positive!r}"
+    positive = "" if of_classes.positive is None else f"; positive class: {of_classes.positive!r}"
     return [f"Classes: {', '.join(shown)}{more}{positive}."]
 
 
@@ -128,12 +129,12 @@ def threshold_text(facts: Facts) -> list[str]:
 
 def certificate_text(facts: Facts) -> str:
     """Return what the held-out rows prove about other rows, and under which assumption."""
-    found, split = facts.ours.certificate, facts.split
-    confidence = f"with {found.confidence:.0%} confidence"
+    certificate, split = facts.ours.certificate, facts.split
+    confidence = f"with {certificate.confidence:.0%} confidence"
     rows = f"the {facts.n_test} held-out ones"
     like = "such rows" if split.kind == "time" else f"rows drawn like {rows}"
-    if isinstance(found, ErrorCertificate):
-        bound = f"at most {found.certified:.2%}"
+    if isinstance(certificate, ErrorCertificate):
+        bound = f"at most {certificate.certified:.2%}"
         if split.kind == "group":
             return (
                 f"Certified: {confidence}, the mean error over groups drawn like the "
@@ -147,12 +148,12 @@ def certificate_text(facts: Facts) -> str:
             "Rows of one group are not independent, so no interval is certified; coverage on the "
             "held-out groups is an estimate."
         )
-    elif found.half_width is None:
+    elif certificate.half_width is None:
         return "There are too few held-out rows for a certified interval."
     else:
         claim = (
-            f"at least {found.coverage:.0%} of predictions are within ±{found.half_width:.4g} of "
-            f"the true value, for {like}"
+            f"at least {certificate.coverage:.0%} of predictions are within "
+            f"±{certificate.half_width:.4g} of the true value, for {like}"
         )
     if split.kind == "time":
         return (

@@ -30,7 +30,7 @@ from .written_dates import (
     order_of,
     varying_parts,
 )
-from .written_numbers import decimal_of, signs_of
+from .written_numbers import decimal_of, notation_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
 
@@ -55,7 +55,7 @@ _TIMES = re.compile(
 )
 
 
-def decided(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kind | None, str]:
+def decide_kind(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kind | None, str]:
     """Return the kind of a column, None to leave it out, and the reason.
 
     ``role`` is the one that the user gave, or None.
@@ -141,9 +141,9 @@ def _numbers(column, name, decimal):
         values = float_column(column, name, integer_origin(exact_values(column)))
         values = values[np.isfinite(values)]
         if len(values) and np.all(values % 1 == 0):
-            found = _whole_numbers(column, values, name)
-            if found:
-                return found
+            decision = _whole_numbers(column, values, name)
+            if decision:
+                return decision
     return NumberColumn(decimal), "numbers"
 
 
@@ -193,7 +193,7 @@ def _formats_of_numbers(column, name):
 def _written_numbers(kind, codes, texts, numbers, known, name):
     if is_named_identifier(name) and np.all(numbers[known] % 1 == 0):
         return _named_identifier(codes, texts)
-    signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
+    signs = notation_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
     note = missing_note(codes, texts, known)
     return kind, _with_note(f"numbers written {signs}" if signs else "numbers", note)
 

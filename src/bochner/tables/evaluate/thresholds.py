@@ -132,10 +132,10 @@ def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, spec: Thresh
     """
     of_positive, of_negative = spec.row_costs(is_positive)
     order = np.argsort(-scores, kind="stable")
-    found, level = is_positive[order], scores[order]
+    ordered, level = is_positive[order], scores[order]
     # With the first k rows predicted positive: false positives among them, others behind.
-    costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative * (
-        found.sum() - np.concatenate([[0], np.cumsum(found)])
+    costs = of_positive * np.concatenate([[0], np.cumsum(~ordered)]) + of_negative * (
+        ordered.sum() - np.concatenate([[0], np.cumsum(ordered)])
     )
     ends = np.concatenate([[1.001], level, [0.0]])  # above one, no row is predicted positive
     costs[1:-1][level[1:] == level[:-1]] = np.inf  # equal scores have equal predictions

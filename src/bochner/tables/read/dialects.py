@@ -139,10 +139,9 @@ def _dialect(lines, first, start, separator, encoding, options):
     if layout.header:
         n_surplus = max(0, table_width([head, *body]) - len(head))
         closed = n_surplus == 1 and all(len(row) == len(head) + 1 and not row[-1] for row in body)
-        names, again = different_names(
-            [name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)]
-        )
-        notes += again_note(again)
+        written = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)]
+        names = unique_names(written)
+        notes += numbered_note(written, names)
     else:
         names = options.training.names(table_width(body))
         if options.header is None and not options.training.unnamed and names:
@@ -216,31 +215,27 @@ def _skipped_note(lines, header):
     return [f"Skipped {counted} before {where}: {shown}{more}."]
 
 
-def different_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Number names that occur again, as pandas does, and return these as well.
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Number names that occur again, as pandas does.
 
-    >>> different_names(["a", "b", "a"])
-    (['a', 'b', 'a.1'], ['a.1'])
+    >>> unique_names(["a", "b", "a"])
+    ['a', 'b', 'a.1']
     """
-    unique: list[str] = []
-    again: list[str] = []
-    seen: set[str] = set()
+    unique: dict[str, None] = {}
     for name in names:
         k, numbered = 0, name
-        while numbered in seen:
+        while numbered in unique:
             k += 1
             numbered = f"{name}.{k}"
-        if k:
-            again.append(numbered)
-        seen.add(numbered)
-        unique.append(numbered)
-    return unique, again
+        unique[numbered] = None
+    return list(unique)
 
 
-def again_note(again: Sequence[str]) -> list[str]:
-    """Return a note on column names that occurred again."""
-    shown = ", ".join(map(repr, again[:8]))
-    return [f"Repeated column names got a number: {shown}."] if again else []
+def numbered_note(names: Sequence[str], unique: Sequence[str]) -> list[str]:
+    """Return a note on column names that got a number."""
+    numbered = [new for name, new in zip(names, unique) if new != name]
+    shown = ", ".join(map(repr, numbered[:8]))
+    return [f"Repeated column names got a number: {shown}."] if numbered else []
 
 
 def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:

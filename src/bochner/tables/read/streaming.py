@@ -13,7 +13,7 @@ from ...data import LocalRows, as_rows, assert_finite, release_scratches, scratc
 from ..columns.names import column_named
 from .dialects import TextOptions
 from .pieces import Table, rows_at_once
-from .reading import checked_source, in_sentences, open_table
+from .reading import checked_source, open_table, rephrased_errors
 from .sources import SUFFIXES, Source, suffix_of
 
 # Bytes of numbers that stay in memory.
@@ -122,7 +122,7 @@ def open_rows(
         return as_rows(np.load(path, mmap_mode="r"))
     options = TextOptions(sep, decimal, encoding, skip_rows, header)
     source = checked_source(path, options)
-    with in_sentences(source):
+    with rephrased_errors(source):
         table = open_table(source, options)
     target = None if target is None else column_named(target, table.types)
     if columns is None:
@@ -165,7 +165,7 @@ def _copied(
 
 
 def _pieces(source: Source, table: Table) -> Iterator[Any]:
-    with in_sentences(source):
+    with rephrased_errors(source):
         yield from table.pieces()
 
 
