@@ -372,7 +372,7 @@ def _write_frames(frames: Iterator[Any], out: str | None, safe_cells: bool = Fal
 
 
 def _text_options(options: argparse.Namespace, facts: Facts, used: list[str]) -> TextOptions:
-    """Return options to read a table for predictions: as given, else like the training table."""
+    """Return the given options, completed by the properties of the training table."""
     file = facts.file
     training = Training(tuple(used), tuple(file.unnamed), facts.target, file.sep, file.skip_rows)
     given = {name: getattr(options, name) for name in _TEXT_OPTIONS}

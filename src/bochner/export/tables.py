@@ -35,13 +35,15 @@ def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
     if len(inputs.numbers_):
         parts.append(_numbers(inputs, graph))
     if len(inputs.indicators_):
-        parts.append(graph.where(_known(graph.numbers(inputs.indicators_)), 0.0, float(inputs.gap)))
+        parts.append(
+            graph.where(_is_finite(graph.numbers(inputs.indicators_)), 0.0, float(inputs.gap))
+        )
     for encoding in inputs._encodings():
         parts.append(_level_columns(inputs, graph, *encoding))
     return graph.concat(parts)
 
 
-def _known(values):
+def _is_finite(values):
     graph = values.graph
     return graph.node(
         "Not", graph.node("Or", graph.node("IsNaN", values), graph.node("IsInf", values))
@@ -53,7 +55,7 @@ def _numbers(inputs, graph):
     values = graph.numbers(inputs.numbers_)
     if any(inputs.origins_):
         values = values - np.array(inputs.origins_, dtype=np.float64)
-    values = graph.where(_known(values), values, inputs.medians_[:n_numbers])
+    values = graph.where(_is_finite(values), values, inputs.medians_[:n_numbers])
     scaled = smoothly_scaled(
         values, inputs.center_[:n_numbers], inputs.scale_[:n_numbers], inputs.clip
     )

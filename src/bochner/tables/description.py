@@ -57,6 +57,7 @@ def _of_table(facts: Facts) -> dict[str, Any]:
 
 
 def _columns(facts):
+    """Return (name, (role, reason)) of each column, the most important first."""
     return sorted(facts.columns.items(), key=lambda item: -facts.importance.get(item[0], -1.0))
 
 

@@ -114,11 +114,11 @@ def answered_pieces(
     cells: UnfamiliarCells,
     answer: Callable[[Any], Any],
 ) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield the columns to keep and ``answer(frame)`` for each piece of a table.
+    """Yield the columns to keep and the answer for each piece of a table.
 
-    A piece is a pair: the frame, and the same as written in the file. ``answer`` gets the frame as
-    the first step of the model reads it. ``strays`` collects values that had to be changed,
-    ``cells`` missing values and unknown levels.
+    A piece is a pair of frames, as it was read and as it is written in the file. The first step of
+    the model reads the frame for ``answer``. ``strays`` collects values that had to be changed, and
+    ``cells`` collects missing values and unknown levels.
     """
     for table, written in pieces:
         names = [column_named(name, written.columns, " to keep") for name in keep]

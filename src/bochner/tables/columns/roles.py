@@ -42,13 +42,16 @@ COUNTING_UP = "an identifier: whole numbers that count up"
 _MOSTLY = 0.95
 # Texts of which a larger share differ are identifiers or free text.
 _MOSTLY_DISTINCT = 0.5
+# Up to this many texts are categories in any case, and fewer rows are not identifiers.
 _FEW = 20
+# Mean number of words from which texts are sentences, and texts by which this is decided.
 _WORDS_OF_TEXT = 4
 _SAMPLE = 1000
 _IDENTIFIER = re.compile(
     r"(?i:(?:^|[\s_.:-])(?:id|uuid|guid)$|^(?:row_?names|index|unnamed: 0)$)"
     r"|(?<=[a-z])(?:ID|Id|UUID|Uuid)$"
 )
+# Names of columns that may count up without being identifiers.
 _TIMES = re.compile(
     r"(?:year|month|week|day|date|time|hour|minute|second|step|period|age|jahr|tag)s?$",
     re.IGNORECASE,
@@ -71,6 +74,7 @@ def decide_kind(column: Any, name: str, role: str | None, decimal: str) -> tuple
 
 
 def _useless(column):
+    """Return the reason to leave out a column whose values are all missing or all equal."""
     if is_text(column):
         codes = coded_texts(column)[0]
         missing, same = codes < 0, len(np.unique(codes)) == 1
@@ -83,6 +87,7 @@ def _useless(column):
 
 
 def _requested(column, name, role, decimal):
+    """Return the kind for a role that the user gave; raise if no value can be read so."""
     if role == "category":
         return CategoryColumn(_levels(*coded_texts(column)))
     if role == "number":
@@ -109,6 +114,7 @@ def _requested(column, name, role, decimal):
 
 
 def _inferred(column, name, decimal):
+    """Return the kind of a column by its values and its name, and the reason."""
     if is_dates(column):
         return _dates(column, (ISO,), name, "dates")
     if not is_text(column):

@@ -33,8 +33,8 @@ _SHOWN_LINES = 3
 class Training:
     """Properties of the training table, for tables that are read like it.
 
-    ``used`` are the columns that the model needs. ``unnamed`` are all columns, target included, of
-    a file without a header; it is empty for one with a header.
+    ``used`` are the columns that the model needs. ``unnamed`` are all columns of a file without a
+    header, target included.
     """
 
     used: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ def _dialect(lines, first, start, separator, encoding, options):
 
 
 def _layout(lines, first, start, rows, separator, decimal, options):
-    """Return the layout, and the rows, after the last comment if it holds the names."""
+    """Return the layout and the rows; a last comment that holds the names is the first row."""
     cells = [row.cells for row in rows]
     table, header = FirstRows(cells, decimal), options.header
     if header is None and options.training.unnamed:

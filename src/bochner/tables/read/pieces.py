@@ -133,13 +133,17 @@ class Table:
         import pandas
 
         large = is_large(self.n_rows, len(self.types))
-        rooms = {name: column_buffer(kind, self.n_rows, large) for name, kind in self.types.items()}
+        buffers = {
+            name: column_buffer(kind, self.n_rows, large) for name, kind in self.types.items()
+        }
         for piece in self.pieces():
-            for name, room in rooms.items():
-                room.append(piece[name])
+            for name, buffer in buffers.items():
+                buffer.append(piece[name])
             if large:
                 release_scratches()
-        frame = pandas.DataFrame({name: room.column() for name, room in rooms.items()}, copy=False)
+        frame = pandas.DataFrame(
+            {name: buffer.column() for name, buffer in buffers.items()}, copy=False
+        )
         frame.attrs |= self.attrs
         return frame
 

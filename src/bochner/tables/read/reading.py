@@ -84,10 +84,10 @@ def read_file(path: str | Path, options: TextOptions) -> Any:
 def read_pieces(
     path: str | Path, options: TextOptions, *, verbatim: Sequence[str] = ()
 ) -> Iterator[tuple[Any, Any]]:
-    """Iterate over frames of some rows each, which have the types of the whole table.
+    """Iterate over pieces of a table: pairs of frames with some rows each.
 
-    With each comes the same frame with texts as they are written in the file, if it is a text file
-    with a column in ``verbatim``; otherwise the frame again.
+    The first frame has the types of the whole table. The second one has texts as they are written
+    in the file, if it is a text file with a column in ``verbatim``; otherwise it is the first one.
     """
     source = checked_source(path, options)
     with rephrased_errors(source):

@@ -52,9 +52,9 @@ def _stored(column):
     import pandas
 
     column = pandas.Series(column, copy=False)
-    room = column_buffer(column.dtype, len(column), True)
-    room.append(column)
-    return room.column()
+    buffer = column_buffer(column.dtype, len(column), True)
+    buffer.append(column)
+    return buffer.column()
 
 
 def column_buffer(kind: Any, n_rows: int, large: bool) -> Any:

@@ -57,12 +57,11 @@ def open_rows(
 ) -> Any:
     r"""Open the rows of a file for ``fit``, ``predict`` and ``transform`` in place of X.
 
-    The file may be any file that ``load_table`` reads, and is read in the same way, or a ``.npy``
-    file, which is mapped into memory as it is. Numbers of more than 32 MiB are copied into a
-    temporary file, piece by piece, which is mapped into memory and deleted with the rows. It needs
-    8 bytes per number (4 if all columns are float32); ``TMPDIR`` names its folder.
-    Every estimator accepts these rows as it accepts a ``numpy.memmap``, which ``np.asarray(rows)``
-    is.
+    ``load_table`` reads the same files in the same way. A ``.npy`` file is mapped into memory as it
+    is. Of other files, numbers of more than 32 MiB are copied into a temporary file, which is
+    mapped into memory and deleted with the rows. It needs 8 bytes per number (4 if all columns are
+    float32); ``TMPDIR`` names its folder. Every estimator accepts these rows, and
+    ``np.asarray(rows)`` is the mapped array.
 
     ``rows.names`` are the columns of the features. ``rows.notes`` lists decisions about a text
     file, e.g. lines skipped before its header.
