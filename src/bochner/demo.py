@@ -100,7 +100,7 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
             figure.savefig(beside, dpi=150)
         say(f"\nFigure: {path}")
     seconds = time.perf_counter() - started
-    say(f"{seconds:.0f} s in all.")
+    say(f"Time: {seconds:.0f} s.")
     if as_json:
         rows = [
             {"table": table, "method": method, "scores": values}

@@ -115,7 +115,7 @@ class Graph:
         )
 
     def numbers(self, columns: Any) -> Tensor:
-        """Return some columns of the inputs, also if other columns hold texts."""
+        """Return some columns of the inputs; other columns may hold texts."""
         if len(self.inputs) == 1:
             return self.rows.columns(columns)
         return self.concat([self._input(int(j)) for j in columns])

@@ -162,7 +162,7 @@ def step_of(estimator: Any, place: int) -> Any:
 
 
 def name_of(estimator: Any) -> str:
-    """Return the name of the type, for a pipeline with those of its steps."""
+    """Return the name of the type; for a pipeline, also those of its steps."""
     if isinstance(estimator, Pipeline):
         return f"Pipeline({', '.join(name_of(step) for _, step in estimator.steps)})"
     return estimator if isinstance(estimator, str) else type(estimator).__name__

@@ -29,7 +29,7 @@ class Contributions:
     rest: np.ndarray
 
     def strongest(self, n: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return places and values of the ``n`` largest, (n_rows, n), and the sum of the others."""
+        """Return places and values of the ``n`` largest of each row, and the sum of the others."""
         order = np.argsort(-np.abs(self.values), axis=1, kind="stable")[:, :n]
         values = np.take_along_axis(self.values, order, axis=1)
         others = self.values.copy()
@@ -78,7 +78,7 @@ class Explanation:
         return cls(labels, contributions(model, frame, outputs))
 
     def columns(self, target: str, strongest: int | None) -> dict[str, Any]:
-        """Return named columns: a contribution of each column, or those of the strongest ones."""
+        """Return named columns: all contributions, or the strongest ones with their columns."""
         parts = self.parts
         named: dict[str, Any] = {f"predicted {target}": self.labels, "base value": parts.base}
         if strongest is None:

@@ -425,7 +425,7 @@ def _class_facts(y, truth, ours):
 
 
 def _threshold_facts(spec, model, truth, ours):
-    """Return the threshold, and the mistakes on held-out rows beside those at 0.5."""
+    """Return the threshold, with its mistakes on held-out rows and those of 0.5."""
     if spec is None:
         return None
     score, positive = ours.of(truth.positive, truth), truth.is_positive

@@ -128,7 +128,7 @@ def threshold_text(facts: Facts) -> list[str]:
 
 
 def certificate_text(facts: Facts) -> str:
-    """Return what the held-out rows prove about other rows, and under which assumption."""
+    """Return the certified statement about other rows, with its assumption."""
     certificate, split = facts.ours.certificate, facts.split
     confidence = f"with {certificate.confidence:.0%} confidence"
     rows = f"the {facts.n_test} held-out ones"

@@ -1,4 +1,4 @@
-"""``ColumnReader``: decides on the training table how columns are read, and reads other tables."""
+"""``ColumnReader``: learns from a training table how columns are read, and reads other tables."""
 
 from typing import Any, Self
 
@@ -97,7 +97,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return self
 
     def accept_strays(self, X: Any) -> Self:
-        """Read texts of date columns that are not dates, in other training rows X, as missing."""
+        """Read texts in date columns of further training rows that are not dates as missing."""
         for name, kind in self.kinds_.items():
             if isinstance(kind, DateColumn):
                 self.kinds_[name] = kind.with_missing(X[name], name)

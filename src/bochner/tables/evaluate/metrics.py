@@ -180,7 +180,7 @@ _AUTO = {TWO: ["log-loss", "auc"], MANY: ["log-loss"], NUMBERS: ["rmse", "r2"]}
 
 
 def chosen_metrics(metric: str, kind: str) -> list[str]:
-    """Return the metric that models are compared by, then the other usual ones.
+    """Return the metric to compare models by, followed by the usual ones.
 
     >>> chosen_metrics("auto", TWO), chosen_metrics("mae", NUMBERS)
     (['log-loss', 'auc'], ['mae', 'rmse', 'r2'])

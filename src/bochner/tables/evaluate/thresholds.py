@@ -15,7 +15,7 @@ from ..read.spooling import rows_of
 from .copies import Observations
 
 _FOLDS = 5
-# Above this number of rows, one fold has rows enough and the others are not fitted.
+# Above this number of rows, one fold has enough rows, and the others are not fitted.
 _MANY_ROWS = 10_000
 
 
@@ -133,7 +133,7 @@ def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, spec: Thresh
     of_positive, of_negative = spec.row_costs(is_positive)
     order = np.argsort(-scores, kind="stable")
     ordered, level = is_positive[order], scores[order]
-    # With the first k rows predicted positive: false positives among them, others behind.
+    # The first k rows are predicted positive: false positives among them, false negatives after.
     costs = of_positive * np.concatenate([[0], np.cumsum(~ordered)]) + of_negative * (
         ordered.sum() - np.concatenate([[0], np.cumsum(ordered)])
     )

@@ -162,7 +162,7 @@ def _comparison(facts: Facts) -> Markup:
     alt = f"Worse in {what} than bochner: "
     alt += ", ".join(f"{model} {text}" for model, _, _, text in entries)
     caption = (
-        f"Difference in {what} from bochner (dashed) on the same held-out rows, with two standard "
+        f"Difference in {what} from bochner (dashed) on the same held-out rows. Bars: two standard "
         "errors. Gray: within these; green: worse than bochner; red: better"
     )
     return _figure(

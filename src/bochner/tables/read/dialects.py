@@ -53,7 +53,7 @@ class Training:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Properties of a text file; those that are None are found from its content.
+    """Properties of a text file; None for those to detect from its content.
 
     ``doubtful_decimal`` is the decimal mark if the file does not decide, e.g. with 1,234 only.
     """

@@ -76,7 +76,7 @@ class _SeenTypes:
 
 
 def _kind(column):
-    """Return number, truth or the name of a type; truth values beside missing ones are objects."""
+    """Return "number", "truth" or the name of a type; truth values with gaps are objects."""
     import pandas
 
     if column.dtype.kind in "iuf":

@@ -100,7 +100,7 @@ class Source:
             return io.BytesIO(stream.read())
 
     def beginning(self) -> tuple[bytes, bool]:
-        """Return the first bytes, at least some lines of them, and True if these are all."""
+        """Return the first bytes, with at least some lines, and True if there are no others."""
         with self.opened() as stream:
             content, size = b"", _BEGINNING
             while len(content) < MAX_LINE_BYTES:
