@@ -79,8 +79,8 @@ def load(path: str | Path) -> Any:
     """Return the estimator in a file that ``save`` wrote.
 
     Nothing in a file is executed: a file with an object of a type that is not on a fixed list is
-    refused. Two other files are refused: one that needs more memory than 512 MB and than eight
-    times its size, and one with a model that fails on a made-up row.
+    refused. A file is also refused if it needs more memory than 512 MB and than eight times its
+    size, or if its model fails on a made-up row.
 
     Parameters
     ----------

@@ -86,8 +86,8 @@ def read_pieces(
 ) -> Iterator[tuple[Any, Any]]:
     """Iterate over pieces of a table: pairs of frames with some rows each.
 
-    The first frame has the types of the whole table. The second one has texts as they are written
-    in the file, if it is a text file with a column in ``verbatim``; otherwise it is the first one.
+    The first frame has the types of the whole table. If a text file has a column in ``verbatim``,
+    the second frame has texts as they are written in the file. Otherwise it is the first one.
     """
     source = checked_source(path, options)
     with rephrased_errors(source):
