@@ -1262,7 +1262,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- rows, batches, targets --------------------------------------------------------------
     *_group(
-        "data/rows.py data/batches.py",
+        "data/rows.py data/batches.py _loops/arrays.py",
         "unit/test_rows.py",
         {
             "rows-own-sum": ("return part.copy()", "return part"),

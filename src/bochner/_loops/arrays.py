@@ -1,4 +1,4 @@
-"""Arrays for the loops: dtype, dense blocks, read-only arrays, and checks of their numbers."""
+"""Arrays for the loops: dtype, dense blocks, sums, read-only arrays, and checks of numbers."""
 
 from typing import Any
 
@@ -14,6 +14,17 @@ def working_dtype(X):
 def as_dense(X):
     """Return a block of rows as an array."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def add_parts(total: Any, part: Any) -> Any:
+    """Add an array, or a tuple of arrays, to the total (None at first), in place if possible."""
+    if isinstance(part, tuple):
+        return tuple(
+            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
+        )
+    if total is None:
+        return part.copy()  # the block function may reuse its memory
+    return np.add(total, part, out=total if total.ndim else None)
 
 
 def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:

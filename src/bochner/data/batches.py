@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from .._loops.arrays import add_parts
 from .._loops.threads import ordered_map
 from .maps import is_mapped, release_pages
 
@@ -175,17 +176,6 @@ def added_in_groups(sums: list) -> tuple:
         groups = (sums[i : i + ADDED_AT_ONCE] for i in range(0, len(sums), ADDED_AT_ONCE))
         sums = [reduce(add_parts, group, None) for group in groups]
     return sums[0]
-
-
-def add_parts(total: Any, part: Any) -> Any:
-    """Add an array, or a tuple of arrays, to the total (None at first), in place if possible."""
-    if isinstance(part, tuple):
-        return tuple(
-            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
-        )
-    if total is None:
-        return part.copy()  # the block function may reuse its memory
-    return np.add(total, part, out=total if total.ndim else None)
 
 
 def streamed_blocks(source, row_bytes, rng):

@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._loops.arrays import as_dense, assert_finite, working_dtype
+from .._loops.arrays import add_parts, as_dense, assert_finite, working_dtype
 from .._loops.threads import ordered_map
-from .batches import BatchPlan, add_parts, local_batches, shuffled_within, streamed_blocks
+from .batches import BatchPlan, local_batches, shuffled_within, streamed_blocks
 from .maps import is_mapped, release_pages
 
 # Bytes of one block of rows at most: input, features and temporary arrays.

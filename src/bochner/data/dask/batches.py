@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._loops.arrays import as_dense, assert_finite
+from ..._loops.arrays import add_parts, as_dense, assert_finite
 from ..._loops.threads import single_threaded_blas
-from ..batches import ADDED_AT_ONCE, BatchPlan, add_parts, kept_rows, slice_sum
+from ..batches import ADDED_AT_ONCE, BatchPlan, kept_rows, slice_sum
 from .clusters import computed, persisted, worker_threads
 
 # Rows up to this many bytes are computed on the client.
