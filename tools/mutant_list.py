@@ -434,7 +434,7 @@ MUTANTS: list[Mutant] = [
         "operators/measure.py models/ridge/fields.py",
         "unit/test_operator_kernels.py unit/test_vector_fields.py",
         {
-            "operator-merged-matrices": ("keys = np.column_stack([keys, self.operators()", "np.column_stack([keys, self.operators()"),
+            "operator-merged-matrices": ("keys = np.column_stack([keys, operators", "np.column_stack([keys, operators"),
             "field-potential-sign": ("field.frequencies, -sine, cosine", "field.frequencies, sine, "
                                                                          "cosine"),
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
@@ -464,6 +464,25 @@ MUTANTS: list[Mutant] = [
             "missing-empty-rows": ("np.where(empty, 0.0, 1.0 if", "np.where(empty, 1.0, 1.0 if"),
         },
     ),
+    *_group(
+        "operators/measure.py operators/custom.py solvers/problem.py solvers/convex.py "
+        "operators/sums.py",
+        "unit/test_hermitian_kernels.py unit/test_kernel_sums.py",
+        {
+            "hermitian-kernel-sign": ("= even + odd, even - odd", "= even - odd, even + odd"),
+            "hermitian-features": ("(cosine + 1j * sine)", "(cosine - 1j * sine)"),
+            "hermitian-contract": ("1j * stacked[1], self.factors.conj()", "1j * stacked[1], self.factors"),
+            "hermitian-mirrored": ("np.where(turned, self.operators().conj()", "np.where(turned, self.operators()"),
+            "hermitian-transform": ("np.concatenate(sums).conj()", "np.concatenate(sums)"),
+            "hermitian-ridge": ("\"acjpr,ajbk,bdkps->cjrdks\"", "\"cajpr,ajbk,dbkps->cjrdks\""),
+            "hermitian-hessian": ("\"acjr,ajbk,bdks->cjrdks\"", "\"cajr,ajbk,bdks->cjrdks\""),
+            "sum-shares": ("2 * self.scale * softmax", "self.scale * softmax"),
+            "sum-mass": (" + np.log(prior._mass())\n\n\ndef same_prior", "\n\n\ndef same_prior"),
+            "sum-mirrored": ("for sign in (1, -1)]\n    return np.logaddexp", "for sign in (1, 1)]\n    return np.logaddexp"),
+            "sum-one-prior": ("if not self._has_two_priors:", "if True:"),
+            "mean-prior-draws": ("masses = np.array([prior._mass() for", "masses = np.array([1.0 for"),
+        },
+    ),
     # --- convex losses, kernels and laws of one's own ---------------------------------------------
     *_group(
         "solvers/convex.py models/operator.py operators/custom.py "
@@ -475,10 +494,10 @@ MUTANTS: list[Mutant] = [
             "convex-diagonal": ("twice = 1 if a == b else 2", "twice = 1"),
             "convex-smallest-count": ("        loss.check_targets(values[~np.isnan(values)][:, None])\n", ""),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
-            "custom-even": ("((opposite, \"even\"), (values.transpose", "((values, \"even\"), "
-                                                                        "(values.transpose"),
-            "custom-symmetric": ("(values.transpose(0, 2, 1), \"symmetric\")", "(values, \"symmetric\")"),
-            "custom-complex": ("if np.iscomplexobj(values):", "if False:"),
+            "custom-conjugate": ("_check_equal(opposite, operators.conj()", "_check_equal(opposite, opposite"),
+            "custom-hermitian": ("_check_equal(operators, operators.conj().transpose(0, 2, 1)", "_check_equal(operators, operators"),
+            "custom-transposed": ("_check_equal(opposite, values.transpose(0, 2, 1)", "_check_equal(opposite, values"),
+            "custom-complex": ("if is_complex and name == \"signature\":", "if False:"),
             "custom-signature-unchecked": ("for sign in (1, -1))", "for sign in (1, 1))"),
             "custom-roots": ("np.sqrt(values)[:, None]", "values[:, None]"),
             "chain-counts": ("beta * rise + np.log(ratio)", "beta * rise - np.log(ratio)"),
@@ -1186,7 +1205,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_operator_ridge.py",
         {
             "operator-two-priors": (
-                "if features.prior is not None and kernel.prior is not None:",
+                "if given and not same_prior(features.prior, kernel.prior):",
                 "if False:",
             ),
         },

@@ -14,6 +14,7 @@ from bochner import (
     Cholesky,
     ConjugateGradient,
     CurlFree,
+    CustomKernel,
     Decomposable,
     DivergenceFree,
     Eigen,
@@ -141,7 +142,15 @@ OPERATOR_KERNELS = {
     "Helmholtz": lambda prior, d: Helmholtz(prior, curl_share=0.3),
     "CurlFree in time": lambda prior, d: CurlFree(prior, coordinates=[d - 1, 0]),
     "Helmholtz in time": lambda prior, d: Helmholtz(prior, 0.6, coordinates=[0, d - 1]),
+    "sum of fields": lambda prior, d: CurlFree(prior) + 2.0 * DivergenceFree(prior),
+    "sum": lambda prior, d: 0.5 * (CurlFree(prior) + Decomposable(prior, np.eye(d) + 0.3)),
 }
+
+
+def lagging(frequencies):
+    """Return B(ω) of a kernel whose second output lags the first along the first column."""
+    second = np.exp(-0.7j * frequencies[:, 0])
+    return np.stack([np.ones_like(second), second], axis=1)[:, :, None]
 
 
 def sampled(kernel):
@@ -155,6 +164,7 @@ MEASURES = {
     "curl-free": sampled(CurlFree(Gaussian())),
     "divergence-free": sampled(DivergenceFree(Gaussian())),
     "Helmholtz": sampled(Helmholtz(Gaussian(), curl_share=0.3)),
+    "lagging": sampled(CustomKernel(Gaussian(), factor=lagging)),
 }
 
 

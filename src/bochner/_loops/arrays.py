@@ -19,7 +19,7 @@ def as_dense(X):
 def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:
     """Return a read-only view of ``values``, checked once; float32 is kept, others are float64."""
     array = np.asarray(values, dtype=dtype)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in ("c" if dtype is complex else "fiub"):
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if dtype is None and array.dtype != np.float32:
         array = array.astype(np.float64, copy=False)

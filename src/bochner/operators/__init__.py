@@ -13,6 +13,7 @@ from .custom import CustomKernel
 from .decomposable import Decomposable
 from .measure import OperatorMeasure
 from .output_matrix import graph_output_matrix, learned_output_matrix
+from .sums import KernelSum
 from .vector_field import CurlFree, DivergenceFree, Helmholtz, VectorFieldKernel
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Decomposable",
     "DivergenceFree",
     "Helmholtz",
+    "KernelSum",
     "OperatorKernel",
     "OperatorMeasure",
     "VectorFieldKernel",

@@ -1,6 +1,7 @@
 """Base class of operator-valued kernels: a scalar prior and a matrix factor per frequency."""
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +20,11 @@ class OperatorKernel(NestedDefaults, ABC):
     """Base class of operator-valued kernels K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ.
 
     A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
-    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose kernel is then a finite sum. Models
-    accept an ``OperatorMeasure`` in place of a kernel. Subclasses define ``factors`` and ``_gram``,
-    the closed form. Optional methods are ``onnx`` (export of exact models), ``second_moment``
-    (exact variances) and ``spectral_constants`` (approximation bounds).
+    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose kernel is then a finite sum. Kernels add
+    and multiply by numbers, see ``KernelSum``. Models accept an ``OperatorMeasure`` in place of a
+    kernel. Subclasses define ``factors``, complex ones as in ``CustomKernel``, and ``_gram``, the
+    closed form. Optional methods are ``onnx`` (export of exact models), ``second_moment`` (exact
+    variances) and ``spectral_constants`` (approximation bounds).
     ``bochner.testing.check_operator_kernel`` compares the methods of a kernel with each other.
 
     Parameters
@@ -53,7 +55,7 @@ class OperatorKernel(NestedDefaults, ABC):
 
     @abstractmethod
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """Return B(ω), (n_atoms or 1, n_outputs, rank)."""
+        """Return B(ω), (n_atoms or 1, n_outputs, rank), real or complex."""
 
     @abstractmethod
     def _gram(self, prior: SpectralPrior, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -91,7 +93,23 @@ class OperatorKernel(NestedDefaults, ABC):
 
     def resolved(self, X: Any, weights: Any = None) -> Self:
         """Return this kernel with ``"scale"`` or ``"median"`` replaced by its value for rows X."""
-        return clone(self).set_params(prior=self.checked_prior().resolved(X, weights))
+        return self.with_prior(self.checked_prior().resolved(X, weights))
+
+    def with_prior(self, prior: Any) -> Self:
+        """Return this kernel with another prior."""
+        return clone(self).set_params(prior=prior)
+
+    def __add__(self, other: Any) -> Any:
+        from .sums import KernelSum
+
+        return KernelSum(self, other) if isinstance(other, OperatorKernel) else NotImplemented
+
+    def __mul__(self, factor: Any) -> Any:
+        from .sums import KernelSum
+
+        return KernelSum(self, scale=float(factor)) if isinstance(factor, Real) else NotImplemented
+
+    __rmul__ = __mul__
 
     def space(self, n_features: int) -> np.ndarray:
         """Return the indices of the columns of X that the outputs are directions of."""

@@ -12,8 +12,8 @@ from .base import OperatorKernel
 # Eigenvalues below the first share of the largest count as zero; negative ones beyond the second
 # share raise an error.
 _ZERO, _NEGATIVE = 1e-10, 1e-5
-# A(ω) and K₀(δ) are even and symmetric if they are so up to this share of their largest entry.
-_EVEN = 1e-6
+# The symmetries of A(ω) and K₀(δ) hold up to this share of their largest entry.
+_SYMMETRIC = 1e-6
 # A signature is checked at this many random differences of each length, in units of a typical one.
 _CHECKED_DIFFERENCES, _CHECKED_LENGTHS = 16, (0.1, 0.3, 1.0, 3.0, 10.0)
 # A grid in more dimensions has too many points.
@@ -28,9 +28,9 @@ _MOST_DOUBLINGS = 14
 
 @dataclass(eq=False, repr=False)
 class CustomKernel(OperatorKernel):
-    r"""K(x, z) = E cos(ω·(x − z)) A(ω), defined by a function (Brault et al. 2016, Algorithm 1).
+    r"""K(x, z) = E exp(iω·(x − z)) A(ω), defined by a function (Brault et al. 2016, Algorithm 1).
 
-    One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᵀ, ``operator`` A(ω), or
+    One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᴴ, ``operator`` A(ω), or
     ``signature`` K₀(δ). From a signature A(ω) = C(ω) / p(ω) is computed. C is the inverse Fourier
     transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the
     prior. The prior is then only the distribution that frequencies are drawn from. Its tails should
@@ -41,11 +41,11 @@ class CustomKernel(OperatorKernel):
     for exact models. Their agreement is not checked: compare ``kernel.sample(100_000, d,
     rng).kernel(X)``.
 
-    Only real, even and symmetric functions are supported, as for all kernels E cos(ω·δ) A(ω);
-    others raise a ValueError. Complex values are rejected for each function. A(ω) is checked to be
-    even, symmetric and positive semi-definite at the drawn frequencies. K₀(δ) = K₀(−δ) = K₀(δ)ᵀ is
-    checked at random differences of several lengths. So kernels whose outputs lag each other are
-    rejected.
+    A(ω) = R + iS may be complex: then outputs lag each other, or a field rotates. The real kernel
+    is K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) is checked to be Hermitian and positive
+    semi-definite, with A(−ω) the conjugate of A(ω), at the drawn frequencies. K₀(−δ) = K₀(δ)ᵀ is
+    checked at random differences of several lengths. A real A(ω) is even and symmetric, and so is
+    its K₀.
 
     Functions of a kernel that is to be pickled must live in a module; skops files reject them.
 
@@ -55,13 +55,13 @@ class CustomKernel(OperatorKernel):
         The distribution of the frequencies.
     factor : function, default None
         Maps frequencies (n_atoms, n_features) to B(ω), (n_atoms, n_outputs, rank), or
-        (1, n_outputs, rank) if B is constant.
+        (1, n_outputs, rank) if B is constant; real or complex.
     operator : function, default None
-        Maps frequencies (n_atoms, n_features) to A(ω), (n_atoms, n_outputs, n_outputs): real, even,
-        symmetric and positive semi-definite.
+        Maps frequencies (n_atoms, n_features) to A(ω), (n_atoms, n_outputs, n_outputs): Hermitian
+        and positive semi-definite, real or complex.
     signature : function, default None
-        Maps differences (n_pairs, n_features) to K₀(δ), (n_pairs, n_outputs, n_outputs): real, even
-        and symmetric.
+        Maps differences (n_pairs, n_features) to K₀(δ), (n_pairs, n_outputs, n_outputs): real, with
+        K₀(−δ) = K₀(δ)ᵀ.
 
     Examples
     --------
@@ -97,14 +97,14 @@ class CustomKernel(OperatorKernel):
             given = self._called("factor", frequencies)
             factors = np.broadcast_to(given, (len(frequencies), *given.shape[1:]))
             mirrored = np.broadcast_to(self._called("factor", -frequencies), factors.shape)
-            operators, opposite = (part @ part.transpose(0, 2, 1) for part in (factors, mirrored))
-            _check_even_and_symmetric(operators, opposite, "A(ω)", "factor")
+            squares = (part @ part.conj().transpose(0, 2, 1) for part in (factors, mirrored))
+            _check_spectrum(kind, *squares)
             return factors
         if kind == "operator":
             operators = self._called("operator", frequencies)
             opposite = self._called("operator", -frequencies)
-            _check_even_and_symmetric(operators, opposite, "A(ω)", "operator")
-            return matrix_roots(operators, "operator")
+            _check_spectrum(kind, operators, opposite)
+            return matrix_roots(operators, kind)
         prior = self.checked_prior()
         self._check_signature(1 / _typical_size(frequencies), frequencies.shape[1])
         operators = spectral_operators(
@@ -148,12 +148,13 @@ class CustomKernel(OperatorKernel):
     def _called(self, name, rows):
         """Call one of the functions, and validate the type and shape of its values."""
         values = np.asarray(getattr(self, name)(rows))
-        if np.iscomplexobj(values):
+        is_complex = np.iscomplexobj(values)
+        if is_complex and name == "signature":
             raise ValueError(
-                f"{name} must return real numbers, got {values.dtype}: CustomKernel supports only "
-                "real and even A(ω). If the imaginary parts are only rounding, return values.real."
+                f"signature must return real numbers, got {values.dtype}: only A(ω) may be "
+                "complex. If the imaginary parts are only rounding, return values.real."
             )
-        values = values.astype(np.float64, copy=False)
+        values = values.astype(np.complex128 if is_complex else np.float64, copy=False)
         lengths = (1, len(rows)) if name == "factor" else (len(rows),)
         square = name == "factor" or values.shape[1:2] == values.shape[2:]
         if values.ndim != 3 or len(values) not in lengths or not square:
@@ -167,18 +168,18 @@ class CustomKernel(OperatorKernel):
         return values
 
     def _check_signature(self, length, n_features):
-        """Check K₀ to be even and symmetric at random differences of 0.1 to 10 times ``length``."""
+        """Check K₀(−δ) = K₀(δ)ᵀ at random differences of 0.1 to 10 times ``length``."""
         rng = np.random.default_rng(0)  # the result of the check does not depend on a seed
         directions = rng.standard_normal((_CHECKED_DIFFERENCES, n_features))
         differences = np.concatenate([factor * length * directions for factor in _CHECKED_LENGTHS])
         values, opposite = (self._called("signature", sign * differences) for sign in (1, -1))
-        _check_even_and_symmetric(values, opposite, "K₀(δ)", "signature")
+        _check_equal(opposite, values.transpose(0, 2, 1), "K₀(−δ) = K₀(δ)ᵀ", "signature")
 
 
 def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
-    """Return B with B Bᵀ = A for each matrix, (n_atoms, p, rank), with the largest rank of all."""
+    """Return B with B Bᴴ = A for each matrix, (n_atoms, p, rank), with the largest rank of all."""
     largest = np.abs(operators).max()
-    values, vectors = np.linalg.eigh((operators + operators.transpose(0, 2, 1)) / 2)
+    values, vectors = np.linalg.eigh((operators + operators.conj().transpose(0, 2, 1)) / 2)
     if values.min() < -_NEGATIVE * largest:
         reason = "no kernel has such a spectrum"
         if name == "signature":
@@ -199,10 +200,11 @@ def spectral_operators(
 
     C is the inverse Fourier transform of K₀ (Eq. 5),
 
-    .. math:: C(\omega) = (2\pi)^{-d} \int \cos(\omega \cdot \delta)\, K_0(\delta)\, d\delta
+    .. math:: C(\omega) = (2\pi)^{-d} \int e^{-i \omega \cdot \delta} K_0(\delta)\, d\delta
 
-    (the paper omits (2π)^{−d}). It is a sum over a grid, which is refined until two results agree:
-    for smooth K₀ that decay fast they converge exponentially. Up to three dimensions.
+    (the paper omits (2π)^{−d}), real if K₀ is even. It is a sum over a grid, which is refined until
+    two results agree: for smooth K₀ that decay fast they converge exponentially. Up to three
+    dimensions.
     """
     n_features = frequencies.shape[1]
     if n_features > _MOST_FEATURES:
@@ -268,7 +270,9 @@ def transform(
         _contracted(values, np.exp(1j * frequencies[first : first + at_once, :, None] * line))
         for first in range(0, len(frequencies), at_once)
     ]
-    return cell * np.concatenate(sums).real.reshape(-1, size, size)
+    spectrum = cell * np.concatenate(sums).conj().reshape(-1, size, size)
+    is_real = np.abs(spectrum.imag).max() <= _SYMMETRIC * np.abs(spectrum.real).max()
+    return spectrum.real if is_real else spectrum
 
 
 def _contracted(values, waves):
@@ -285,16 +289,17 @@ def _typical_size(numbers):
     return float(np.median(sizes)) if len(sizes) else 1.0
 
 
-def _check_even_and_symmetric(values, opposite, symbol, name):
-    """Reject matrices that differ from those at the opposite points, or from their transposes."""
-    largest = np.abs(values).max(initial=0.0)
-    for other, word in ((opposite, "even"), (values.transpose(0, 2, 1), "symmetric")):
-        gap = np.abs(values - other).max(initial=0.0)
-        if gap > _EVEN * largest:
-            other_side = symbol.replace("(", "(−") if word == "even" else f"{symbol}ᵀ"
-            raise ValueError(
-                f"{symbol} must be {word}, {symbol} = {other_side}, but that of {name} differs by "
-                f"{gap:.3g}. "
-                f"CustomKernel supports only real, even and symmetric {symbol}; if the gap is an "
-                "error, return the mean of both sides."
-            )
+def _check_spectrum(name, operators, opposite):
+    """Reject A(ω) that are not Hermitian, or not the conjugates of A(−ω)."""
+    _check_equal(operators, operators.conj().transpose(0, 2, 1), "A(ω) = A(ω)ᴴ", name)
+    _check_equal(opposite, operators.conj(), "A(−ω) = conj A(ω)", name)
+
+
+def _check_equal(left, right, equation, name):
+    """Raise an error if an equation between matrices does not hold."""
+    gap = np.abs(left - right).max(initial=0.0)
+    if gap > _SYMMETRIC * np.abs(right).max(initial=0.0):
+        raise ValueError(
+            f"{name} must satisfy {equation}, as every real kernel does, but both sides differ by "
+            f"{gap:.3g}. If the gap is an error, return the mean of both sides."
+        )

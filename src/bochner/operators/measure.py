@@ -12,19 +12,29 @@ from ..expansions.waves import Expansion
 from ..measures.fourier import AtomicMeasure, FourierMeasure, canonical_frequencies, concatenate
 
 
+def paired(factors: np.ndarray) -> np.ndarray:
+    """Return [[F, G], [−G, F]] for complex factors F + iG, (2, 2, n_atoms, ...).
+
+    It maps the two parameters of an atom to the coefficients of its cosine and its sine.
+    """
+    real, imaginary = factors.real, factors.imag
+    return np.array([[real, imaginary], [-imaginary, real]])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OperatorMeasure(AtomicMeasure):
     """K(x, z) = Σ_j w_j cos(ω_j·(x − z)) B_j B_jᵀ, an operator-valued kernel as a finite measure.
 
-    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5. Models accept it in place of a kernel,
-    and use all of its atoms as they are.
+    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5. Factors may be complex, for kernels that
+    are not even in x − z: K(x, z) = Σ_j w_j Re(exp(i ω_j·(x − z)) B_j B_jᴴ). Models accept a
+    measure in place of a kernel, and use all of its atoms as they are.
 
     Parameters
     ----------
     scalar : FourierMeasure
         The frequencies ω and weights w.
     factors : array (n_atoms, n_outputs, rank) or (1, n_outputs, rank)
-        The matrices B; one when all atoms share it.
+        The matrices B, real or complex; one when all atoms share it.
     weights : array (n_atoms,), default None
         Other weights w than those of ``scalar``.
 
@@ -45,12 +55,16 @@ class OperatorMeasure(AtomicMeasure):
     weights: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3))
+        dtype = complex if np.iscomplexobj(self.factors) else None
+        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3, dtype=dtype))
         if len(self.factors) not in (1, len(self.scalar)):
             raise ValueError(
                 f"Got {len(self.factors)} factors for {len(self.scalar)} atoms; give one per atom, "
                 "or one for all of them."
             )
+        if self.is_complex:  # one for each atom: this kernel is not decomposable
+            each = np.broadcast_to(self.factors, (len(self.scalar), *self.factors.shape[1:]))
+            object.__setattr__(self, "factors", each)
         if self.weights is not None:
             object.__setattr__(self, "scalar", self.scalar.reweighted(self.weights))
         object.__setattr__(self, "weights", self.scalar.weights)
@@ -72,8 +86,13 @@ class OperatorMeasure(AtomicMeasure):
 
     @property
     def shared(self) -> bool:
-        """True if all atoms share one factor: the kernel is then decomposable."""
-        return len(self.factors) == 1
+        """True if all atoms share one real factor: the kernel is then decomposable."""
+        return len(self.factors) == 1 and not self.is_complex
+
+    @property
+    def is_complex(self) -> bool:
+        """True if the factors are complex."""
+        return np.iscomplexobj(self.factors)
 
     @property
     def n_columns(self) -> int:
@@ -81,8 +100,8 @@ class OperatorMeasure(AtomicMeasure):
         return 2 * len(self) * self.rank
 
     def operators(self) -> np.ndarray:
-        """Return A_j = B_j B_jᵀ, (n_atoms or 1, n_outputs, n_outputs)."""
-        return self.factors @ self.factors.transpose(0, 2, 1)
+        """Return A_j = B_j B_jᴴ, (n_atoms or 1, n_outputs, n_outputs)."""
+        return self.factors @ self.factors.conj().transpose(0, 2, 1)
 
     def take(self, indices: Any) -> Self:
         """Return the measure on the selected atoms, with their weights."""
@@ -97,7 +116,9 @@ class OperatorMeasure(AtomicMeasure):
         """Return the same kernel with equal atoms joined and zero weights dropped."""
         keys = canonical_frequencies(self.scalar.frequencies)
         if not self.shared:
-            keys = np.column_stack([keys, self.operators().reshape(len(self), -1) + 0.0])
+            turned = np.any(keys != self.scalar.frequencies, axis=1)[:, None, None]
+            operators = np.where(turned, self.operators().conj(), self.operators())
+            keys = np.column_stack([keys, operators.reshape(len(self), -1) + 0.0])
         return self._merged_by(keys)
 
     def _joined(self, others: Sequence[Self]) -> Self:
@@ -129,6 +150,11 @@ class OperatorMeasure(AtomicMeasure):
 
     def spread(self, waves: np.ndarray) -> np.ndarray:
         """Return Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
+        if self.is_complex:
+            cosine, sine = np.hsplit(waves, 2)
+            products = (cosine + 1j * sine)[:, None, :, None] * self.factors.transpose(1, 0, 2)
+            both = np.stack([products.real, products.imag], axis=2)
+            return both.reshape(len(waves), self.n_outputs, self.n_columns)
         pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
         return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(
             len(waves), self.n_outputs, self.n_columns
@@ -138,9 +164,12 @@ class OperatorMeasure(AtomicMeasure):
         """Return coefficients of the scalar features, (2 n_atoms, n_outputs), for parameters θ.
 
         Row (·, j) is B_j θ_j. The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``, one matrix
-        product.
+        product. For complex factors, θ_cos − i θ_sin is multiplied by B_j.
         """
         theta = np.reshape(parameters, (2, len(self), self.rank))
+        if self.is_complex:
+            products = np.einsum("jr,jpr->jp", theta[0] - 1j * theta[1], self.factors)
+            return np.concatenate([products.real, -products.imag])
         if self.shared:
             return (theta @ self.factors[0].T).reshape(2 * len(self), self.n_outputs)
         return np.einsum("ajr,jpr->ajp", theta, self.factors).reshape(2 * len(self), self.n_outputs)
@@ -148,6 +177,9 @@ class OperatorMeasure(AtomicMeasure):
     def contract(self, coefficients: np.ndarray) -> np.ndarray:
         """Apply the transpose of ``expand``, (2 n_atoms, n_outputs) to (n_columns,)."""
         stacked = np.reshape(coefficients, (2, len(self), self.n_outputs))
+        if self.is_complex:
+            products = np.einsum("jp,jpr->jr", stacked[0] - 1j * stacked[1], self.factors.conj())
+            return np.concatenate([products.real, -products.imag]).ravel()
         if self.shared:
             return (stacked @ self.factors[0]).ravel()
         return np.einsum("ajp,jpr->ajr", stacked, self.factors).ravel()
@@ -159,12 +191,16 @@ class OperatorMeasure(AtomicMeasure):
             return self.scalar.kernel(X, Z)[:, :, None, None] * self.operators()[0]
         left = self.scalar.features(X)
         right = left if Z is X else self.scalar.features(Z)
-        operators = self.operators()
+        operators, odd = self.operators(), 0.0
+        turned = np.concatenate([-left[:, len(self) :], left[:, : len(self)]], axis=1)
         gram = np.empty((len(X), len(Z), self.n_outputs, self.n_outputs), left.dtype)
         for a in range(self.n_outputs):
-            for b in range(a + 1):  # K(x, z) is symmetric: each A_j is, and the cosine is even
-                entries = np.tile(operators[:, a, b], 2).astype(left.dtype)
-                gram[:, :, a, b] = gram[:, :, b, a] = (left * entries) @ right.T
+            for b in range(a + 1):  # A_j is Hermitian: the sine has opposite signs for (b, a)
+                entries = np.tile(operators[:, a, b], 2)
+                even = (left * entries.real.astype(left.dtype)) @ right.T
+                if self.is_complex:
+                    odd = (turned * entries.imag.astype(left.dtype)) @ right.T
+                gram[:, :, a, b], gram[:, :, b, a] = even + odd, even - odd
         return gram
 
     # --- methods of kernels, see ``OperatorKernel`` -----------------------------------------------

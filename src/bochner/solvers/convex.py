@@ -147,6 +147,7 @@ class ConvexProblem:
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         n_columns, size = self.measure.n_columns, self.n_unknowns
+        outputs = np.arange(self.measure.n_outputs)
         hessian = np.zeros((size, size))
         theta = hessian[:n_columns, :n_columns]
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
@@ -154,20 +155,21 @@ class ConvexProblem:
             theta += product if a == b else product + product.T
             if self.constant:
                 for one, other in {(a, b), (b, a)}:
-                    column = (sums[:-1, -1].reshape(2, m, 1) * factors[:, one, :]).ravel()
+                    column = self.measure.contract(np.outer(sums[:-1, -1], outputs == one))
                     hessian[:n_columns, n_columns + other] += column
                     hessian[n_columns + other, :n_columns] += column
                     hessian[n_columns + one, n_columns + other] += sums[-1, -1]
         return hessian
 
     def _diagonal(self, curvature):
-        """Return the diagonal of the Hessian from Σ_i h_i ℓ''_ab φ_ij²."""
+        """Return the diagonal from Σ_i h_i ℓ''_ab φ_ij², approximately for complex factors."""
         m = len(self.measure)
         factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
         diagonal = np.zeros((2, m, self.measure.rank))
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
             twice = 1 if a == b else 2
-            diagonal += twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :] * factors[:, b, :]
+            weighted = twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :].conj()
+            diagonal += (weighted * factors[:, b, :]).real
         if not self.constant:
             return diagonal.ravel()
         own = {a: sums[-1] for (a, b), sums in zip(self._pairs, curvature, strict=True) if a == b}

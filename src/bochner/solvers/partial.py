@@ -16,6 +16,7 @@ import numpy as np
 from .._loops.blocks import tiles
 from ..data import Block
 from ..data.training import TrainingData
+from ..operators.measure import paired
 from .problem import TILE_ROWS, CoupledOutputs, RidgeStatistics, lifted_gram
 
 
@@ -83,7 +84,8 @@ class PartialOutputs(CoupledOutputs):
 
     def diagonal(self, gram_diagonal):
         pairs = gram_diagonal.reshape(self.n_outputs, 2, -1)
-        return np.einsum("paj,jpr->ajr", pairs, self._factors() ** 2).reshape(-1, 1)
+        squared = np.abs(self._factors()) ** 2
+        return np.einsum("paj,jpr->ajr", pairs, squared).reshape(-1, 1)
 
     def equations(self, features, targets):
         return self._spread(features).reshape(targets.size, -1), targets.reshape(-1, 1)
@@ -97,7 +99,10 @@ class PartialOutputs(CoupledOutputs):
 
     def _spread(self, features):
         waves = features.reshape(*features.shape[:2], 2, len(self.measure), 1)
-        spread = waves * self._factors().transpose(1, 0, 2)[:, None]
+        if self.measure.is_complex:
+            spread = np.einsum("npaj,acjpr->npcjr", waves[..., 0], paired(self._factors()))
+        else:
+            spread = waves * self._factors().transpose(1, 0, 2)[:, None]
         return spread.reshape(*features.shape[:2], self.n_unknowns)
 
 

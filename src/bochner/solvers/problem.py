@@ -23,6 +23,7 @@ from ..data import Block, Rows
 from ..data.training import TrainingData
 from ..measures.fourier import FourierMeasure
 from ..operators import OperatorMeasure
+from ..operators.measure import paired
 
 if TYPE_CHECKING:
     from .direct import Eigensystem
@@ -258,17 +259,22 @@ class CoupledOutputs:
         """Return M, whose entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}.
 
         For the curl-free kernel (B = ω) it is the entrywise product of φᵀφ and the Gram matrix of
-        the frequencies.
+        the frequencies. Complex factors B = F + iG act on cosine and sine as [[F, G], [−G, F]].
         """
         n_atoms, rank = len(self.measure), self.measure.rank
+        waves = gram.reshape(2, n_atoms, 2, n_atoms)
+        if self.measure.is_complex:
+            pairs, indices = paired(self.measure.factors), "acjpr,ajbk,bdkps->cjrdks"
+            product = np.einsum(indices, pairs, waves, pairs, optimize=True)
+            return product.reshape(self.measure.n_columns, self.measure.n_columns)
         stacked = self.measure.factors.transpose(1, 0, 2).reshape(self.n_outputs, n_atoms * rank)
         overlaps = (stacked.T @ stacked).reshape(n_atoms, rank, n_atoms, rank)
-        waves = gram.reshape(2, n_atoms, 2, n_atoms)
         product = waves[:, :, None, :, :, None] * overlaps[None, :, :, None, :, :]
         return product.reshape(self.measure.n_columns, self.measure.n_columns)
 
     def diagonal(self, gram_diagonal):
-        squared = np.sum(self.measure.factors**2, axis=1)
+        """Return the diagonal of M; for complex factors other numbers with the same sum."""
+        squared = np.sum(np.abs(self.measure.factors) ** 2, axis=1)
         return (gram_diagonal.reshape(2, len(self.measure), 1) * squared).reshape(-1, 1)
 
     def right_side(self, cross):
@@ -282,7 +288,7 @@ class CoupledOutputs:
 
     def largest(self, mean_squares):
         weights = mean_squares.reshape(2, -1).sum(axis=0)
-        mean = np.einsum("j,jab->ab", weights, self.measure.operators())
+        mean = np.einsum("j,jab->ab", weights, self.measure.operators().real)
         return float(np.linalg.eigvalsh(mean)[-1])
 
     def mean_diagonal(self, mean_squares):
@@ -313,9 +319,15 @@ def lifted_gram(waves: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.nd
     """Return the matrix of θ, entry ((a,j,r), (b,k,s)) = waves_{aj,bk} left_jr right_ks.
 
     ``waves`` (2 n_atoms, 2 n_atoms) is a sum of products of the scalar features; ``left`` and
-    ``right`` (n_atoms, rank) are one row of each factor.
+    ``right`` (n_atoms, rank) are one row of each factor. Complex rows act as ``paired``.
     """
     m, rank = left.shape
+    if np.iscomplexobj(left):
+        pairs = waves.reshape(2, m, 2, m)
+        product = np.einsum(
+            "acjr,ajbk,bdks->cjrdks", paired(left), pairs, paired(right), optimize=True
+        )
+        return product.reshape(2 * m * rank, -1)
     pairs = waves.reshape(2, m, 1, 2, m, 1)
     product = left[None, :, :, None, None, None] * pairs * right[None, None, None, None]
     return product.reshape(2 * m * rank, -1)

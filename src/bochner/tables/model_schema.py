@@ -310,7 +310,7 @@ def _checked_array_bytes(archive, name):
             raise RefusedModel(f"its array {name} has an unknown header")
         shape, _, dtype = getattr(np.lib.format, f"read_array_header_{major}_0")(file)
         announced = file.tell() + math.prod(shape) * dtype.itemsize
-    if dtype.kind not in "biufUSMm" or announced != archive.getinfo(name).file_size:
+    if dtype.kind not in "biufcUSMm" or announced != archive.getinfo(name).file_size:
         raise RefusedModel(f"the size of its array {name} contradicts its header")
     return max(math.prod(shape), *shape, 1) * max(dtype.itemsize, _WIDTH)
 

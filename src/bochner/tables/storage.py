@@ -46,6 +46,7 @@ _OURS = {
     "operators.custom": "CustomKernel",
     "operators.decomposable": "Decomposable",
     "operators.measure": "OperatorMeasure",
+    "operators.sums": "KernelSum MeanPrior",
     "operators.vector_field": "CurlFree DivergenceFree Helmholtz",
     "priors.anova": "Anova",
     "priors.categories": "WithCategories",

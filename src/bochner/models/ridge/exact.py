@@ -81,6 +81,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         kernel.check_outputs(rows.n_features, y.shape[1])
         if data.target.is_partial:
             check_partial(self, kernel)
+        if data.target.is_partial or not kernel.decomposable:
             kernel = kernel.resolved_outputs(data.target.covariance(data.weights))
         kept = np.flatnonzero(data.row_weights)
         weights = data.row_weights[kept]

@@ -10,6 +10,7 @@ from ...data.training import TrainingData
 from ...features.spectral import SpectralFeatures
 from ...measures.fourier import FourierMeasure
 from ...operators import Decomposable, OperatorKernel, OperatorMeasure
+from ...operators.sums import same_prior
 from ...solvers import Solver
 from ...solvers.choice import DENSE_LIMIT, ridges
 from ...solvers.partial import PartialOutputs, PartialStatistics
@@ -69,7 +70,8 @@ def operator_source(
         kernel.resolved(data.rows)
         return kernel, kernel.scalar, None
     prior = kernel.checked_prior()
-    if features.prior is not None and kernel.prior is not None:
+    given = features.prior is not None and kernel.prior is not None
+    if given and not same_prior(features.prior, kernel.prior):
         raise ValueError(
             f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the "
             "features. Give it to the kernel."
@@ -81,7 +83,7 @@ def operator_source(
     if model.random_state is not None:
         fitted.set_params(random_state=model.random_state)
     source = fitted.fit(data.rows, learning_target, data.weights).measure_
-    kernel = clone(kernel).set_params(prior=fitted.prior_)
+    kernel = kernel.with_prior(fitted.prior_)
     if not isinstance(source, FourierMeasure):
         raise TypeError(
             f"Operator-valued kernels need frequencies, but {features.learner!r} gives a "
@@ -178,10 +180,11 @@ class OperatorRidge(RidgeModel):
         check_operator_parameters(self)
 
     def _start(self, data, learning_target):
-        n_outputs = data.target.rows.shape[1]
-        self._kernel, self._source, features = operator_source(
-            self, data, n_outputs, learning_target
-        )
+        y = data.target.rows
+        kernel, self._source, features = operator_source(self, data, y.shape[1], learning_target)
+        if not kernel.decomposable:
+            kernel = kernel.resolved_outputs(data.target.covariance(data.weights))
+        self._kernel = kernel
         if features is not None:
             self.features_ = features
 

@@ -1,0 +1,221 @@
+"""Sums and multiples of operator-valued kernels."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, clone
+
+from .._checks import check_positive
+from ..measures.fourier import FourierMeasure, selected_atoms
+from ..priors import SpectralPrior
+from .base import OperatorKernel
+from .custom import matrix_roots
+
+
+@dataclass(eq=False, repr=False)
+class MeanPrior(SpectralPrior):
+    """k = (k₁ + k₂) / 2, the prior of a ``KernelSum`` of kernels with different priors."""
+
+    first: SpectralPrior
+    second: SpectralPrior
+
+    def resolved(self, X, weights=None):
+        return type(self)(*(prior.resolved(X, weights) for prior in self._priors))
+
+    def log_density(self, frequencies):
+        densities = [prior.log_density(frequencies) for prior in self._priors]
+        logs = np.array([log for log, _ in densities])
+        logs += np.log([[prior._mass() / (2 * self._mass())] for prior in self._priors])
+        slopes = zip(softmax(logs, axis=0), densities, strict=True)
+        gradient = sum(share[:, None] * slope for share, (_, slope) in slopes)
+        return np.logaddexp(*logs), gradient
+
+    @property
+    def _priors(self):
+        return self.first, self.second
+
+    def _mass(self):
+        return sum(prior._mass() for prior in self._priors) / 2
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        masses = np.array([prior._mass() for prior in self._priors])
+        chosen, _ = selected_atoms(masses, n_atoms, rng, "systematic")
+        counts = zip(self._priors, np.bincount(chosen, minlength=2), strict=True)
+        drawn = [prior.sample(n, n_features, rng, sampling) for prior, n in counts if n]
+        return np.concatenate([measure.frequencies for measure in drawn])
+
+    def _gram(self, X, Z):
+        return (self.first.kernel(X, Z) + self.second.kernel(X, Z)) / 2
+
+
+@dataclass(eq=False, repr=False)
+class KernelSum(OperatorKernel):
+    """K(x, z) = scale · (K₁(x, z) + K₂(x, z)), made by ``K1 + K2``, or by ``2.0 * K1`` without K₂.
+
+    Kernels with equal priors share their frequencies: A(ω) = A₁(ω) + A₂(ω). Otherwise half of the
+    frequencies come from each prior, and A(ω) = (p₁ A₁ + p₂ A₂) / p, p the mean of the densities p₁
+    and p₂. So each frequency serves both kernels, and learners may reweight or move all of them.
+
+    An output matrix None in a sum is the identity. "covariance" is that of the first batch of
+    ``partial_fit``, and "learned" raises an error, because a matrix is learned for one kernel.
+
+    Parameters
+    ----------
+    first : OperatorKernel
+        The kernel K₁, which may be a sum.
+    second : OperatorKernel, default None
+        The kernel K₂ with as many outputs; None leaves it out.
+    scale : float, default 1.0
+        A positive factor.
+
+    Examples
+    --------
+    >>> from bochner import CurlFree, DivergenceFree, Gaussian
+    >>> kernel = CurlFree(Gaussian(gamma=0.5)) + 2.0 * DivergenceFree(Gaussian(gamma=2.0))
+    >>> kernel.kernel([[0.0, 0.0]])[0, 0].diagonal()
+    array([9., 9.])
+    >>> kernel.set_params(second__first__prior__gamma=0.5).sample(10, 2, 0).rank
+    2
+    """
+
+    first: OperatorKernel
+    second: OperatorKernel | None = None
+    _: KW_ONLY
+    scale: float = 1.0
+
+    _defaults: ClassVar = {}
+    _advice: ClassVar[str] = "Give each kernel one output for each column of y."
+
+    @property
+    def parts(self) -> tuple[OperatorKernel, ...]:
+        """The kernels of the sum."""
+        kernels = (self.first,) if self.second is None else (self.first, self.second)
+        for kernel in kernels:
+            if not isinstance(kernel, OperatorKernel):
+                raise TypeError(
+                    f"A sum needs operator-valued kernels, got {kernel!r}. Write e.g. CurlFree(), "
+                    "or Decomposable(prior) for a scalar kernel."
+                )
+        return kernels
+
+    @property
+    def prior(self) -> SpectralPrior | FourierMeasure | None:
+        """Distribution of the frequencies; None if no kernel has been given one."""
+        return None if all(part.prior is None for part in self.parts) else self.checked_prior()
+
+    def checked_prior(self) -> SpectralPrior | FourierMeasure:
+        """Return the prior of both kernels if theirs are equal, and else their mean."""
+        check_positive(self.scale, "scale")
+        priors = [part.checked_prior() for part in self.parts]
+        if not self._has_two_priors:
+            return priors[0]
+        if any(isinstance(prior, FourierMeasure) for prior in priors):
+            raise TypeError(
+                "Kernels of a sum need one measure or priors with densities, got "
+                f"{priors[0]!r} and {priors[1]!r}. Give the same measure to both."
+            )
+        return MeanPrior(*priors)
+
+    def with_prior(self, prior: Any) -> KernelSum:
+        priors = prior._priors if self._has_two_priors else (prior, prior)
+        return self._with_parts(k.with_prior(p) for k, p in zip(self.parts, priors, strict=False))
+
+    def _with_parts(self, parts):
+        return clone(self).set_params(**dict(zip(("first", "second"), parts, strict=False)))
+
+    @property
+    def _has_two_priors(self) -> bool:
+        return len(self.parts) > 1 and not same_prior(*(k.checked_prior() for k in self.parts))
+
+    @property
+    def decomposable(self) -> bool:  # type: ignore[override]
+        """True if all kernels are, with one prior."""
+        return all(part.decomposable for part in self.parts) and not self._has_two_priors
+
+    @property
+    def vector_field(self) -> bool:  # type: ignore[override]
+        """True if all kernels are."""
+        return all(part.vector_field for part in self.parts)
+
+    def matrix(self) -> np.ndarray:
+        """Return A of a decomposable sum."""
+        self.n_outputs(1)
+        return self.scale * sum(part.matrix() for part in self.parts)
+
+    def n_outputs(self, n_features: int) -> int:
+        """Return the number of outputs of each kernel."""
+        sizes = {part.n_outputs(n_features) for part in self.parts}
+        if len(sizes) > 1:
+            raise ValueError(
+                f"Kernels of a sum need as many outputs, got {sorted(sizes)}. Give each of them "
+                "an output matrix or coordinates of the same size."
+            )
+        return sizes.pop()
+
+    def factors(self, frequencies: np.ndarray) -> np.ndarray:
+        """Return a root of A(ω) with rank(A) columns."""
+        self.n_outputs(frequencies.shape[1])
+        shares = np.full((len(self.parts), 1), self.scale)
+        if self._has_two_priors:
+            logs = [_log_spectrum(part.checked_prior(), frequencies) for part in self.parts]
+            shares = 2 * self.scale * softmax(logs, axis=0)
+        factors = [
+            np.sqrt(share)[:, None, None] * part.factors(frequencies)
+            for part, share in zip(self.parts, shares, strict=True)
+        ]
+        if len(factors) == 1:
+            return factors[0]
+        operators = sum(factor @ factor.conj().transpose(0, 2, 1) for factor in factors)
+        return matrix_roots(operators, "the sum")
+
+    def _gram(self, prior, X, Z):
+        return self.scale * sum(part.kernel(X, Z) for part in self.parts)
+
+    def space(self, n_features: int) -> np.ndarray:
+        """Return the space of the first vector field, or all columns."""
+        return max(self.parts, key=lambda part: part.vector_field).space(n_features)
+
+    def check_outputs(self, n_features: int, n_outputs: int) -> None:
+        """Check the outputs of each kernel."""
+        for part in self.parts:
+            part.check_outputs(n_features, n_outputs)
+            if part.learns_outputs and len(self.parts) > 1:
+                raise ValueError(
+                    "output_matrix='learned' cannot be used in a sum of kernels. Write a matrix, "
+                    "or 'covariance'."
+                )
+
+    @property
+    def learns_outputs(self) -> bool:
+        return any(part.learns_outputs for part in self.parts)
+
+    def resolved_outputs(self, covariance, spectrum=None):
+        return self._with_parts(k.resolved_outputs(covariance, spectrum) for k in self.parts)
+
+    def onnx(self, X, points, coefficients):
+        first, *others = (part.onnx(X, points, coefficients) for part in self.parts)
+        return self.scale * sum(others, first)
+
+
+def _log_spectrum(prior, frequencies):
+    """Return ln(p(ω) + p(−ω)) plus the logarithm of the mass: a sum has the same A at ±ω."""
+    densities = [prior.log_density(sign * frequencies)[0] for sign in (1, -1)]
+    return np.logaddexp(*densities) + np.log(prior._mass())
+
+
+def same_prior(left: Any, right: Any) -> bool:
+    """Return True for priors with equal parameters, and for measures with equal atoms."""
+    mine, theirs = (
+        {"": p, **(vars(p) if isinstance(p, FourierMeasure) else p.get_params())}
+        for p in (left, right)
+    )
+    return mine.keys() == theirs.keys() and all(
+        np.array_equal(value, theirs[name])
+        if not isinstance(value, BaseEstimator | FourierMeasure)
+        else type(value) is type(theirs[name])
+        for name, value in mine.items()
+    )
