@@ -118,10 +118,11 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
 
     @property
     def measure_(self) -> FourierMeasure:
-        """Learned kernel Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)) of Eq. 1 and 2, summed over classes.
+        """Learned kernel of Eqs. 1 and 2, summed over classes.
 
-        A negative step is a positive one with another landmark if K is 1, or with a landmark of the
-        other class. So its absolute value is the weight of a kernel. Without rounds it is zero.
+        It is Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)). A negative step is a positive one with another
+        landmark if K is 1, or with a landmark of the other class. So its absolute value is the
+        weight of a kernel. Without rounds the learned kernel is zero.
         """
         if not self._n_features_out:
             return FourierMeasure(np.zeros((1, self.n_features_in_)), np.zeros(1))
