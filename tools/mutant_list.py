@@ -811,7 +811,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "models/kernel_machine.py solvers/dual.py",
+        "models/kernel_machine.py solvers/dual.py solvers/dual_iterative.py",
         "unit/test_kernel_machine.py",
         {
             "machine-linear-share": (
@@ -885,7 +885,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tabular models ----------------------------------------------------------------------
     *_group(
-        "tabular/solving.py tabular/waves.py solvers/dual.py",
+        "tabular/solving.py tabular/waves.py solvers/dual.py solvers/dual_iterative.py",
         "unit/test_tabular_solving.py",
         {
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),

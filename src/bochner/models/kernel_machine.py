@@ -20,15 +20,8 @@ from ..data.training import TrainingData
 from ..expansions.kernels import Effects, closed_form_gram
 from ..priors import Laplace, SpectralPrior
 from ..solvers.choice import check_alphas, with_further_ridges
-from ..solvers.dual import (
-    CholeskySystem,
-    EigenPath,
-    GramProducts,
-    NystromPreconditioner,
-    dual_expansion,
-    iterated_solutions,
-    kernel_matrix,
-)
+from ..solvers.dual import CholeskySystem, EigenPath, dual_expansion, kernel_matrix
+from ..solvers.dual_iterative import GramProducts, NystromPreconditioner, iterated_solutions
 from ..solvers.posterior import draws, log_marginal_likelihood
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
