@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import bochner
-from bochner import bounds, datasets, export, losses, operators, plots, priors
+from bochner import bounds, datasets, export, learners, losses, operators, plots, priors
 from bochner.testing.kernels import kernel_z_scores
 
 MODULES = [bounds, losses, operators, export, plots, datasets, priors]
@@ -31,6 +31,12 @@ PUBLIC = {
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
     and getattr(bochner, name, None) is not getattr(module, name)  # listed once
+}
+# Learners that were never at the top level.
+PUBLIC |= {
+    f"bochner.learners.{name}": thing
+    for name, thing in vars(learners).items()
+    if inspect.isclass(thing) and issubclass(thing, learners.Learner) and name not in HOMES
 }
 # ``name : type, default value``, then indented sentences.
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) ?:(?P<kind>.*)$")

@@ -69,6 +69,8 @@ MUTANTS: list[Mutant] = [
                 '((2 if form == "paper" else 8) * n_rows)',
                 '((2 if form == "paper" else 16) * n_rows)',
             ),
+            "alignment-kl-pairs": ("divergence, n_samples // 2, delta=delta", "divergence, n_samples, delta=delta"),
+            "alignment-kl-landmarks": ("n_rows, delta=delta, n_tried=n_landmarks", "n_rows, delta=delta"),
             "alignment-corollary-2-factor": ("complexity = 2 / t *", "complexity = 1 / t *"),
             "alignment-corollary-2-union": ("np.log((n_samples + 1) / delta)", "np.log(1 / delta)"),
             "alignment-second-order-pairs": ("8 * (n_samples // 2)", "8 * n_samples"),
@@ -215,6 +217,29 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
+        "learners/pac_bayes_gaussian.py",
+        "unit/learners/test_pac_bayes_gaussian.py",
+        {
+            "pac-bayes-gaussian-divergence": ("sizes / 2 - np.sum(np.log(diagonal))", "sizes / 2 - np.sum(np.log(diagonal)) / 2"),
+            "pac-bayes-gaussian-sign": ("2 * distance * (distance + z)", "distance * (distance + z)"),
+            "pac-bayes-gaussian-trace": ("0.5 - (energy - trace)", "0.5 - energy"),
+            "pac-bayes-gaussian-metric": ("near = similar[:, None] * X[some] - gram @ X", "near = similar[:, None] * X[some]"),
+            "pac-bayes-gaussian-mean": ("waves[some, 1] * sums[:, 0] - waves", "waves[some, 1] * sums[:, 0] + waves"),
+            "pac-bayes-gaussian-cost": ("1 / (4 * n_blocks * cost)", "1 / (2 * n_blocks * cost)"),
+            "pac-bayes-gaussian-draws": ("np.log(1 / share) / (2 * n_drawn)", "np.log(1 / share) / (4 * n_drawn)"),
+            "pac-bayes-gaussian-share": ("share = delta if n_drawn is None else delta / 2", "share = delta"),
+        },
+    ),
+    *_group(
+        "priors/metric.py",
+        "conformance/test_priors.py",
+        {
+            "prior-metric-volume": ("return values - log_volume", "return values + log_volume"),
+            "prior-metric-wave": ("np.cos(np.subtract.outer(X @ mean, Z @ mean))", "np.cos(X @ mean)[:, None]"),
+            "prior-metric-hessian": ("(crossed + crossed.swapaxes(2, 3))", "2 * crossed"),
+        },
+    ),
+    *_group(
         "learners/optimal_alignment.py",
         "reference/test_divergence_ball.py unit/test_alignment_learners.py",
         {
@@ -227,11 +252,14 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "features/landmarks.py",
-        "reference/test_alignment_double_sums.py unit/test_landmarks.py",
+        "reference/test_alignment_double_sums.py unit/test_landmarks.py "
+        "unit/test_alignment_bounds.py",
         {
             "landmark-own-similarity": ("agreement -= own_similarity[:, None]", "agreement -= 0.0"),
             "landmark-rows": ("        n_rows -= 1\n", "        n_rows -= 0\n"),
             "landmark-classes": ("2 * sums[chosen.targets", "sums[chosen.targets"),
+            "landmark-bound-independent": ("independent=in_sample or independent", "independent=in_sample"),
+            "landmark-bound-kl-tries": ("theorem(loss, kl, n_samples, union)", "theorem(loss, kl, n_samples, 1)"),
             "landmark-bound-union": ("union = n_samples if in_sample and self._chosen_by_data else "
                                      "len", "union = len"),
         },
@@ -457,7 +485,7 @@ MUTANTS: list[Mutant] = [
             "missing-share": ("share = share * observed", "share = share * np.ones_like(targets)"),
             "missing-intercept": ("gram=self.gram - self.feature_sum[:, :, None] * means[:, None, :]", "gram=self.gram"),
             "missing-weights": ("scaled = tile[h > 0] * h[h > 0, None]", "scaled = tile[h > 0]"),
-            "missing-diagonal": ("pairs, self._factors() ** 2)", "pairs, self._factors())"),
+            "missing-diagonal": ("squared = np.abs(self._factors()) ** 2", "squared = np.abs(self._factors())"),
             "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
             "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
             "missing-pairs": ("products / np.sqrt(np.outer(totals, totals))", "products / totals"),
@@ -676,6 +704,28 @@ MUTANTS: list[Mutant] = [
             "joint-adam-root": ("1 / np.sqrt(1 - self.second_decay**self.n_taken)", "1.0"),
             "joint-adam-square": ("(one - second_decay) * g * g", "(one - second_decay) * g"),
             "joint-weights": ("self.loss.gradient(targets, scores) * weights", "self.loss.gradient(targets, scores)"),
+        },
+    ),
+    *_group(
+        "priors/algebra.py priors/columns.py priors/periodic.py measures/fourier.py "
+        "learners/evidence.py learners/chain.py",
+        "unit/test_prior_algebra.py unit/test_evidence_of_sums.py unit/learners/test_chain.py "
+        "conformance/test_priors.py",
+        {
+            "algebra-share": ("return masses / masses.sum()", "return np.full(2, 0.5)"),
+            "algebra-places": ("rng.permutation(n_atoms) < n_left", "np.arange(n_atoms) < n_left"),
+            "algebra-sobol-pairs": ("left + right[rng.permutation(n_atoms)]", "left + right"),
+            "algebra-crossed": ("crossed - crossed.swapaxes(2, 3)", "crossed - crossed"),
+            "algebra-factor-slope": ("2 * product.sum(dtype=np.float64) - np.trace", "product.sum(dtype=np.float64) + 0 * np.trace"),
+            "algebra-product-slopes": ("pulls = pull * right_gram, pull * left_gram", "pulls = pull * left_gram, pull * right_gram"),
+            "algebra-measure-half": ("np.outer(self.weights, other.weights) / 2", "np.outer(self.weights, other.weights)"),
+            "columns-of-hessian": ("places[:, None], places] = ", "places[:, None], places[::-1]] = "),
+            "periodic-weights": ("ive(np.abs(orders), self.gamma)", "ive(np.abs(orders), self.gamma / 2)"),
+            "periodic-unit": ("set_params(period=period / scales)", "set_params(period=period)"),
+            "periodic-slope": ("return -2 * self._bandwidths", "return -self._bandwidths"),
+            "evidence-linear-share": ("squares[0] / np.where", "np.sqrt(squares[0]) / np.where"),
+            "evidence-parts-learned": ("for part in (learned, *learned.get_params().values())", "for part in (learned,)"),
+            "chain-start": ("measure = learned.measure\n            reports", "reports"),
         },
     ),
     # --- learned priors, exact kernels, expansions, targets ---------------------------------------
@@ -1138,7 +1188,7 @@ MUTANTS: list[Mutant] = [
             "warm-noise": ("theta[-2:] = other.theta[-2:]", "theta[-2:] = 0.0"),
             "warm-best": ("return min(trials, key", "return max(trials, key"),
             "warm-no-steps": ("        if not n_iterations:  #", "        if False:  #"),
-            "warm-theta": ("objective, n_steps, theta)", "objective, n_steps, np.exp(theta))"),
+            "warm-theta": ("n_steps + n_more, theta, shares)", "n_steps + n_more, np.exp(theta), shares)"),
         },
     ),
     # --- ridges ------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from bochner import (
     SpectralMixture,
     StochasticGradient,
 )
+from bochner.learners import Chain, PacBayesGaussian
 from bochner.losses import (
     Exponential,
     Hinge,
@@ -45,7 +46,7 @@ from bochner.losses import (
     Quantile,
     Squared,
 )
-from bochner.priors import WithCategories
+from bochner.priors import OnColumns, Periodic, WithCategories, WithMetric
 
 
 def mixture(n_features):
@@ -63,6 +64,12 @@ def finite_measure(n_features):
     rng = np.random.default_rng(n_features)
     atoms = rng.normal(size=(8, n_features))
     return FourierMeasure(np.vstack([atoms, -atoms[:1]]), 3 * rng.random(9))
+
+
+def metric(n_features):
+    """A triangular matrix that mixes the columns."""
+    rng = np.random.default_rng(n_features)
+    return np.tril(rng.uniform(-0.4, 0.4, (n_features, n_features)), -1) + 0.7 * np.eye(n_features)
 
 
 # Each case is a function of the number of features, so that vector parameters fit.
@@ -94,6 +101,18 @@ PRIORS = {
         sorted({0, d - 1}),
     ),
     "FourierMeasure": finite_measure,
+    "Periodic": lambda d: Periodic(gamma=0.7, period=1.3),
+    "Periodic ARD": lambda d: Periodic(np.linspace(0.4, 3.0, d), np.linspace(1.0, 5.0, d)),
+    "sum": lambda d: Gaussian(gamma=0.3) + 2 * Matern(nu=2.5),
+    "product": lambda d: Gaussian(gamma=0.1) * Periodic(gamma=1.5, period=2.0),
+    "sum of products of columns": lambda d: (
+        0.5 * (OnColumns(RationalQuadratic(alpha=0.7), [d - 1]) * Anova()) + Laplace(gamma=0.4)
+    ),
+    "Gaussian with a metric": lambda d: WithMetric(Gaussian(gamma=0.5), metric(d)),
+    "Laplace with a metric": lambda d: WithMetric(Laplace(gamma=0.4), metric(d)),
+    "Gaussian with a metric and a wave": lambda d: WithMetric(
+        Gaussian(gamma=0.5), metric(d), np.linspace(0.5, 1.5, d)
+    ),
 }
 
 _RNG = np.random.default_rng(0)
@@ -103,6 +122,7 @@ LEARNERS = {
     "PacBayes": PacBayes(3.0),
     "PacBayes by bound": PacBayes("bound"),
     "OptimalAlignment": OptimalAlignment(radius=0.5, mu=1.7),
+    "Chain": Chain(PacBayes(3.0), OptimalAlignment(radius=0.5, mu=1.7)),
     "MarginGame": MarginGame(n_rounds=6, peaks=CandidatePeaks()),
     "MarginGame squared hinge": MarginGame(
         n_rounds=6, peaks=CandidatePeaks(top=2), loss="squared_hinge"
@@ -112,6 +132,7 @@ SEARCHING = {
     "MarginGame by ascent": MarginGame(n_rounds=3, peaks=AscentPeaks(n_walkers=5, n_steps=3)),
     "MarginGame by Langevin": MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=5, n_steps=3)),
     "PacBayesLangevin": PacBayesLangevin(3.0, Gaussian(0.5), n_steps=4, jump_every=2),
+    "PacBayesGaussian": PacBayesGaussian(3.0, Gaussian(0.5), n_iterations=10),
 }
 
 LOSSES = [

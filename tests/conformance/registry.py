@@ -48,6 +48,7 @@ from bochner import (
     StochasticGradient,
     TableInputs,
 )
+from bochner.learners import PacBayesGaussian
 from bochner.losses import Exponential, Hinge, Huber, Quantile
 
 
@@ -310,6 +311,7 @@ REGISTRY = {
             _features(MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared")),
             _features(MarginGame(n_rounds=3, peaks=CandidatePeaks()), target="labels"),
             _features(PacBayesLangevin(n_steps=4)),
+            _features(PacBayesGaussian(n_iterations=5)),
             _features(JointDescent(n_epochs=2, loss="squared")),
         ),
         dask={
@@ -327,6 +329,10 @@ REGISTRY = {
             ),
             "JointDescent": (_features(JointDescent(n_epochs=2), n_components=6), "labels"),
             "PacBayesLangevin": (_features(PacBayesLangevin(n_steps=3), n_components=6), "labels"),
+            "PacBayesGaussian": (
+                _features(PacBayesGaussian(n_iterations=3), n_components=6),
+                "labels",
+            ),
         },
         exact_on_dask=True,
         small={

@@ -10,7 +10,9 @@ from bochner import (
     FourierMeasure,
     Gaussian,
     LandmarkFeatures,
+    OptimalAlignment,
     PacBayes,
+    SpectralFeatures,
     alignment_losses,
     gibbs_weights,
 )
@@ -24,6 +26,7 @@ from bochner.bounds import (
     power_divergence,
     second_order,
 )
+from bochner.bounds.risk import inverse_binary_kls, pac_bayes_budget
 
 ALL = {
     "first_order": first_order,
@@ -58,6 +61,13 @@ def test_conditions_that_fail_are_reported():
     assert "false" in f_divergence(0.2, 1.0, 100, mu=3, form="paper").reason
     assert f_divergence(0.2, 1.0, 100, mu=3).valid
     assert not landmark(0.2, 1.0, 100, 5, independent=False).valid
+    for theorem in (corollary_2, f_divergence, chi_square):
+        with pytest.raises(ValueError, match="form"):
+            theorem(0.2, 1.0, 100, form="kl")
+    with pytest.raises(ValueError, match="no parameter t"):
+        second_order(0.2, 1.0, 100, t=3.0, form="kl")
+    distant = landmark(0.2, 1.0, 100, 5, independent=False, form="kl")
+    assert (distant.form, distant.valid) == ("kl", False)
     for wrong in ({"delta": 0.0}, {"delta": 1.0}, {"form": "tight"}, {"t": -1.0}):
         with pytest.raises(ValueError):
             second_order(0.2, 1.0, 100, **wrong)
@@ -92,7 +102,8 @@ def test_bounds_hold_in_simulation_at_their_confidence(seed):
     rng = np.random.default_rng(seed)
     points, labels, chances, measure, true = finite_world(rng)
     n, runs, delta = 120, 400, 0.1
-    violations = dict.fromkeys(["corollary_2", "second_order", "chi_square", "f 1.5", "f 3"], 0)
+    names = ["corollary_2", "second_order", "kl", "chi_square", "f 1.5", "f 3"]
+    violations = dict.fromkeys(names, 0)
     for _ in range(runs):
         rows = rng.choice(len(points), size=n, p=chances)
         losses = alignment_losses(measure, points[rows], labels[rows])
@@ -102,6 +113,7 @@ def test_bounds_hold_in_simulation_at_their_confidence(seed):
         values = {
             "corollary_2": corollary_2(empirical, kl, n, delta=delta).value,
             "second_order": second_order(empirical, kl, n, delta=delta).value,
+            "kl": second_order(empirical, kl, n, delta=delta, form="kl").value,
             "chi_square": chi_square(
                 empirical, power_divergence(weights, measure.weights), n, delta=delta
             ).value,
@@ -147,6 +159,102 @@ def test_the_printed_theorem_4_is_violated_for_large_mu_and_the_safe_form_is_not
             f"mu={mu}: printed bound violated in {violated:.1%} only"
         )
         assert np.mean(true > empirical + safe) < delta
+
+
+def test_the_kl_form_counts_half_of_the_rows_and_is_violated_if_it_counts_pairs(seed):
+    """One hypothesis, rare labels: the share of unequal pairs varies as that of n/2 pairs does."""
+    n, runs, delta, chance = 200, 3000, 0.1, 0.05
+    ones = np.random.default_rng(seed).binomial(n, chance, size=runs)
+    empirical, true = 2 * ones * (n - ones) / (n * (n - 1)), 2 * chance * (1 - chance)
+    values = np.arange(n + 1)
+    losses = 2 * values * (n - values) / (n * (n - 1))
+    proved = np.array([second_order(one, 0.0, n, delta=delta, form="kl").value for one in losses])
+    n_pairs = n * (n - 1) // 2
+    wrong = inverse_binary_kls(losses, pac_bayes_budget(0.0, n_pairs, delta))
+    assert np.mean(true > proved[ones]) < delta
+    assert np.mean(true > wrong[ones]) > delta + 5 * np.sqrt(delta / runs)
+    # Variance of n/2 independent pairs, up to the factor (1 − 2 chance)² and terms of order 1/n.
+    assert empirical.var() / (true * (1 - true) / (n / 2)) == pytest.approx(0.9, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=2.0)]
+)
+def test_features_bound_every_learner_by_the_kl_form_without_a_price_for_t(learner, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 2))
+    features = SpectralFeatures(Gaussian(1.0), learner, n_components=30, random_state=seed)
+    report = features.fit(X, X[:, 0] > 0).report_
+    bound = features.alignment_bound(form="kl")
+    divergence = kl_divergence(report.weights, report.prior_weights)
+    expected = second_order(report.empirical(report.weights), divergence, 120, form="kl")
+    assert bound == expected
+    assert bound.valid
+    marks = LandmarkFeatures(
+        Gaussian(1.0),
+        learner,
+        n_landmarks=3,
+        landmarks="random",
+        per_label=False,
+        random_state=seed,
+    ).fit(X, X[:, 0] > 0)
+    report = marks.report_
+    divergences = [kl_divergence(q, report.prior_weights) for q in report.weights]
+    losses = report.empirical(report.weights)
+    expected = [landmark(*pair, 120, 3, form="kl").value for pair in zip(losses, divergences)]
+    assert marks.alignment_bound(form="kl").value == pytest.approx(np.mean(expected))
+
+
+def test_landmarks_drawn_apart_have_bounds_that_hold_in_simulation(seed):
+    rng = np.random.default_rng(seed)
+    points, labels, chances, _, _ = finite_world(rng)
+    n, runs, delta, violated, closer = 40, 100, 0.2, 0, 0
+    for run in range(runs):
+        marks, rows = (rng.choice(len(points), size=size, p=chances) for size in (5, n))
+        if set(labels[marks]) > set(labels[rows]):
+            continue
+        fitted = LandmarkFeatures(
+            Gaussian(1.0),
+            PacBayes("bound"),
+            landmarks=(points[marks], labels[marks]),
+            n_components=10,
+            share_frequencies=True,
+            random_state=run,
+        ).fit(points[rows], labels[rows])
+        similarity = np.where(labels[:, None] == fitted.landmark_labels_, 1.0, -1.0)
+        true = chances @ ((1 - similarity * fitted.transform(points)) / 2)
+        for form in ("safe", "kl"):
+            settings = {"form": form, "independent": True}
+            bounds = [fitted.alignment_bound(delta, landmark=k, **settings) for k in range(5)]
+            assert all(bound.valid for bound in bounds)
+            violated += any(risk > bound.value for risk, bound in zip(true, bounds))
+        closer += bounds[0].empirical < true[0]
+    assert violated <= 2 * (runs * delta + 5 * np.sqrt(runs * delta * (1 - delta)))
+    assert closer > runs / 4  # the empirical loss itself is no bound
+
+
+def test_independent_landmarks_use_all_rows_and_need_labels_and_a_fixed_prior():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(100, 2)), rng.normal(size=(4, 2))
+    y, settings = X[:, 0] > 0, {"n_components": 8, "random_state": 0}
+    own = LandmarkFeatures(Gaussian(1.0), PacBayes(2.0), landmarks=(Z, Z[:, 0] > 0), **settings)
+    own.fit(X, y)
+    assert not own.alignment_bound().valid
+    assert "independent=True" in own.alignment_bound().reason
+    bound = own.alignment_bound(0.1, landmark=1, independent=True)
+    report, t = own.report_, 20.0
+    divergence = kl_divergence(report.weights[1], report.prior_weights)
+    # (KL + t²/(8 n) + ln(4/δ))/t
+    expected = (divergence + t**2 / 800 + np.log(40)) / t
+    assert bound.complexity == pytest.approx(expected)
+    assert (bound.valid, bound.reason) == (True, "")
+    for weights, prior in ((np.ones(100), Gaussian(1.0)), (None, Gaussian("scale"))):
+        other = LandmarkFeatures(prior, landmarks=(Z, Z[:, 0] > 0), **settings).fit(X, y, weights)
+        assert not other.alignment_bound(independent=True).valid
+    for landmarks in ("kmeans", "random", Z):
+        other = LandmarkFeatures(Gaussian(1.0), landmarks=landmarks, **settings).fit(X, y)
+        with pytest.raises(ValueError, match=r"landmarks=\(points, labels\)"):
+            other.alignment_bound(independent=True)
 
 
 def test_the_printed_variance_bound_is_not_true():

@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+import bochner
 from bochner import Evidence, Gaussian, KernelMachine, Laplace, Matern
 from bochner.solvers.choice import with_further_ridges
 
@@ -248,3 +249,14 @@ def test_further_ridges(alphas, error_of, smallest, expected):
     found, found_errors = with_further_ridges(np.array(alphas), errors, error_of, smallest)
     np.testing.assert_allclose(found, [*alphas, *expected])
     np.testing.assert_array_equal(found_errors, [error_of(a) for a in found])
+
+
+def test_a_machine_with_one_ridge_is_saved_and_loaded_without_its_factor(tmp_path):
+    X = np.linspace(0, 3, 30)[:, None]
+    machine = KernelMachine(Gaussian(1.0), alpha=0.1).fit(X, np.sin(X[:, 0]))
+    expected = machine.predict(X, return_std=True)
+    path = tmp_path / "machine.skops"
+    bochner.save(machine, path)
+    assert path.stat().st_size < 20_000
+    for found, wanted in zip(bochner.load(path).predict(X, return_std=True), expected):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)

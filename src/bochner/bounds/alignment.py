@@ -4,6 +4,13 @@ Each function adds a complexity to ``empirical`` = Σ_m Q_m L̂(ω_m); the resul
 probability 1 − ``delta`` over the sample, for all posteriors Q at once, if the prior P and t do
 not depend on the sample.
 
+``form="kl"`` (Theorems 1 and 3) bounds the binary divergence kl(L̂ ‖ L) instead of L − L̂. It has no
+t, and is mostly tighter. For pairs it solves kl(L̂ ‖ L) <= (KL(Q ‖ P) + ln(2 √N / δ)) / N for L with
+N = ⌊n/2⌋. For a fixed frequency L̂ is the mean, over all permutations of the rows, of means of N
+independent losses in [0, 1]. The function exp(N kl(· ‖ L)) is convex, so that its expectation at L̂
+is at most that at one such mean, which is at most 2 √N (Maurer 2004). The rest of the proof is that
+of ``pac_bayes_kl``. One point against m random rows has m independent losses, and N = m.
+
 ``form="safe"`` (default) can be proved, ``form="paper"`` is printed in the paper. They differ:
 
 - Theorems 1 and 3 and Corollary 2 are printed with t²/(2n). Hoeffding's lemma gives t²/(8n) for
@@ -23,6 +30,7 @@ from scipy.special import rel_entr
 
 from .._checks import check_choice, check_count, check_positive, check_share
 from .bound import ROUNDING, Bound, check_divergence, check_rate, check_vector
+from .risk import pac_bayes_kl
 
 
 def kl_divergence(posterior: np.ndarray, prior: np.ndarray) -> float:
@@ -108,11 +116,11 @@ def first_order(
     delta : float, default 0.05
         Probability δ that the bound fails.
     t : float, default None
-        Fixed before the data were seen; None is √n.
+        Fixed before the data were seen; None is √n. ``form="kl"`` has none.
     in_sample : bool, default True
         A point of the sample is compared with m = n − 1 rows, any other point with m = n.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
+    form : "safe", "paper" or "kl", default "safe"
+        Proved, as printed, or by the binary divergence.
 
     Examples
     --------
@@ -157,16 +165,21 @@ def landmark(
     >>> landmark(0.3, 1.5, 100, n_landmarks=5).value > first_order(0.3, 1.5, 100).value
     True
     """
-    empirical, divergence, n_samples, t = _checked(empirical, divergence, n_samples, delta, t, form)
+    empirical, divergence, n_samples, t = _checked(
+        empirical, divergence, n_samples, delta, t, form, has_kl=True
+    )
     n_landmarks = check_count(n_landmarks, "n_landmarks")
     n_rows = n_samples - 1 if in_sample else n_samples
-    spread = t**2 / ((2 if form == "paper" else 8) * n_rows)
-    complexity = (divergence + spread + np.log(n_landmarks / delta)) / t
     reason = (
         ""
         if independent
         else "the landmarks depend on the values of the whole sample (e.g. k-means centroids)"
     )
+    if form == "kl":
+        bound = pac_bayes_kl(empirical, divergence, n_rows, delta=delta, n_tried=n_landmarks)
+        return replace(bound, form=form, valid=not reason, reason=reason)
+    spread = t**2 / ((2 if form == "paper" else 8) * n_rows)
+    complexity = (divergence + spread + np.log(n_landmarks / delta)) / t
     return Bound.of(empirical, complexity, delta, form, reason)
 
 
@@ -185,9 +198,11 @@ def corollary_2(
 
     Parameters
     ----------
-    empirical, divergence, n_samples, delta, form : see ``second_order``
+    empirical, divergence, n_samples, delta : see ``second_order``
     t : float, default None
         Fixed before the data were seen; None is √(n ln n).
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
 
     Examples
     --------
@@ -226,19 +241,27 @@ def second_order(
     delta : float, default 0.05
         Probability δ that the bound fails.
     t : float, default None
-        Fixed before the data were seen; None is √n.
+        Fixed before the data were seen; None is √n. ``form="kl"`` has none.
     n_tried : int, default 1
-        Number of values of t, fixed before the data were seen, from which the best was selected.
-    form : "safe" or "paper", default "safe"
-        Proved, or as printed.
+        Number of values of t, or of priors, fixed before the data were seen, from which the best
+        was selected.
+    form : "safe", "paper" or "kl", default "safe"
+        Proved, as printed, or by the binary divergence.
 
     Examples
     --------
     >>> second_order(0.4, 1.0, 10_000).value.__round__(3)
     0.442
+    >>> second_order(0.4, 1.0, 10_000, form="kl").value.__round__(4)
+    0.4295
     """
-    empirical, divergence, n_samples, t = _checked(empirical, divergence, n_samples, delta, t, form)
+    empirical, divergence, n_samples, t = _checked(
+        empirical, divergence, n_samples, delta, t, form, has_kl=True
+    )
     n_tried = check_count(n_tried, "n_tried")
+    if form == "kl":
+        bound = pac_bayes_kl(empirical, divergence, n_samples // 2, delta=delta, n_tried=n_tried)
+        return replace(bound, form=form)
     spread = t**2 / (2 * n_samples if form == "paper" else 8 * (n_samples // 2))
     return Bound.of(empirical, (divergence + spread + np.log(n_tried / delta)) / t, delta, form)
 
@@ -260,7 +283,9 @@ def f_divergence(
 
     Parameters
     ----------
-    empirical, n_samples, delta, form : see ``second_order``
+    empirical, n_samples, delta : see ``second_order``
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
     divergence : float
         D_μ(Q ‖ P) of the weights from the prior's.
     mu : float, default 2.0
@@ -309,7 +334,7 @@ def chi_square(
 
     Parameters
     ----------
-    empirical, n_samples, delta, form : see ``second_order``
+    empirical, n_samples, delta, form : see ``f_divergence``
     divergence : float
         χ²(Q ‖ P) of the weights from the prior's.
 
@@ -350,10 +375,12 @@ def of_any_losses(theorem: Any, empirical: float, *arguments: Any, **settings: A
     )
 
 
-def _checked(empirical, divergence, n_samples, delta, t, form):
+def _checked(empirical, divergence, n_samples, delta, t, form, has_kl=False):
     """Validate the arguments that all theorems share; t is √n unless given."""
     n_samples = check_count(n_samples, "n_samples", minimum=2)
     check_share(delta, "delta", example=0.05)
-    check_choice(form, "form", ("safe", "paper"))
+    check_choice(form, "form", ("safe", "paper", "kl") if has_kl else ("safe", "paper"))
+    if form == "kl" and t is not None:
+        raise ValueError(f"form='kl' has no parameter t, got t={t!r}. Write t=None.")
     t = np.sqrt(n_samples) if t is None else check_positive(t, "t")
     return check_rate(empirical), check_divergence(divergence), n_samples, t

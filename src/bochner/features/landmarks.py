@@ -206,7 +206,12 @@ class LandmarkFeatures(FeatureMap):
         return fitted
 
     def alignment_bound(
-        self, delta: float = 0.05, *, landmark: int | None = None, form: str = "safe"
+        self,
+        delta: float = 0.05,
+        *,
+        landmark: int | None = None,
+        form: str = "safe",
+        independent: bool = False,
     ) -> Bound:
         """Return an upper bound of the expected losses (Theorem 1 with a union bound).
 
@@ -214,9 +219,20 @@ class LandmarkFeatures(FeatureMap):
         ``landmark=None`` returns the mean over landmarks, a number the bound of that landmark.
         Random rows chosen per label depend on the labels; the union then runs over all n rows. The
         theorem holds for the weights of any learner, at a t fixed before the data: β √n for
-        ``PacBayes``, √n else.
+        ``PacBayes``, √n else. ``form="kl"`` needs no t.
+
+        ``independent=True`` states that your own landmarks, given as a pair (points, labels), were
+        drawn apart from the rows, as in Section 4.2 of Letarte et al. Each is then compared with
+        all n rows, and the union runs over the landmarks.
         """
         self._check_learned()
+        check_flag(independent, "independent")
+        if independent and not isinstance(self.landmarks, tuple):
+            kind = self.landmarks if isinstance(self.landmarks, str) else "points without labels"
+            raise ValueError(
+                f"independent=True needs landmarks that do not depend on the rows, got {kind!r}. "
+                "Write landmarks=(points, labels) with points that were drawn apart."
+            )
         report, learner = self.report_, self._component("learner")
         empirical = report.empirical(report.weights)
         divergence = np.sum(rel_entr(report.weights, report.prior_weights), axis=1)
@@ -230,19 +246,24 @@ class LandmarkFeatures(FeatureMap):
             landmark_bound,
             delta=delta,
             in_sample=in_sample,
-            independent=in_sample,
+            independent=in_sample or independent,
             form=form,
         )
         bounds = [
-            theorem(loss, kl, n_samples, union * report.n_tried, t=t)
+            theorem(loss, kl, n_samples, union)
+            if form == "kl"
+            else theorem(loss, kl, n_samples, union * report.n_tried, t=t)
             for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
         ]
         means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)
         bound = replace(
             bounds[0], value=float(means[0]), empirical=float(means[1]), complexity=float(means[2])
         )
-        if not in_sample and not isinstance(self.landmarks, str):
-            own = "own landmarks: it holds only if they were chosen without looking at the rows"
+        if not (in_sample or independent or isinstance(self.landmarks, str)):
+            own = (
+                "own landmarks: it holds only if they and their labels were drawn apart from the "
+                "rows; write independent=True if they were"
+            )
             bound = replace(bound, reason=own)
         reason = data_dependent_prior(self.prior) or self._caveat
         if not reason and not self._by_label:

@@ -25,7 +25,7 @@ from ..data import Rows
 from ..data.checks import check_weights
 from ..data.targets import as_target
 from ..data.training import TrainingData
-from ..learners import AlignmentLearner, check_learner
+from ..learners import AlignmentLearner, PacBayesGaussian, check_learner
 from ..learners.alignment import LabelSums, alignment_sums
 from ..measures.fourier import SELECTIONS, FourierMeasure, effective_atoms, selected_atoms
 from ..priors import Gaussian, SpectralPrior
@@ -276,10 +276,14 @@ class SpectralFeatures(FeatureMap):
 
         It holds with probability 1 − delta over the training rows: for the kernel of ``measure_``
         (``of="selected"``), or for the kernel over all candidates (``of="learned"``). The learner
-        chooses the theorem: Theorem 3 for PacBayes, Theorem 4 for OptimalAlignment.
+        chooses the theorem: Theorem 3 for PacBayes, Theorem 4 for OptimalAlignment. ``form="kl"``
+        is the form of Theorem 3 without t. The kernel that PacBayesGaussian has learned is the
+        closed form of its distribution; the bound of its draws holds over the draws, too.
         """
         check_is_fitted(self)
         check_choice(of, "of", ("selected", "learned"))
+        if isinstance(self.learner, PacBayesGaussian):
+            return self._bound_of_draws(self.learner, delta, of, form)
         if not hasattr(self, "sums_") or not hasattr(self.learner, "bound"):
             raise TypeError(
                 "alignment_bound needs a learner by alignment, with the methods learn_from_sums "
@@ -293,6 +297,16 @@ class SpectralFeatures(FeatureMap):
             )
         bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
         reason = data_dependent_prior(self.prior) or self.sums_.caveat or self._caveat
+        return replace(bound, valid=False, reason=reason) if reason else bound
+
+    def _bound_of_draws(self, learner, delta, of, form):
+        """Return the bound of a Gaussian distribution of frequencies, or of the draws from it."""
+        n_drawn = len(self.measure_) if of == "selected" else None
+        bound = learner.bound(self.report_, n_drawn, delta=delta, form=form)
+        prior = self.prior if learner.prior is None else learner.prior
+        reason = data_dependent_prior(prior) or self._caveat
+        if not reason and of == "selected" and self.n_candidates is not None:
+            reason = "the frequencies are selected from draws; write n_candidates=None"
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _start(self, data):
@@ -441,8 +455,8 @@ def learned_prior(owner: Any) -> str:
         elif isinstance(value, SpectralPrior) and value._learned:
             name = type(value).__name__
             return (
-                "the prior was learned by Evidence; if that was on data without these rows, write "
-                f"a new prior {name}(...) with the learned numbers"
+                "the prior was learned by Evidence or PacBayesGaussian; if that was on data "
+                f"without these rows, write a new prior {name}(...) with the learned numbers"
             )
     return ""
 

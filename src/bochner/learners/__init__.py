@@ -3,6 +3,7 @@
 from ..data.targets import TargetSimilarity
 from .alignment import alignment_losses, alignment_losses_and_gradient, potential
 from .base import AlignmentLearner, AlignmentReport, Learned, Learner, check_learner
+from .chain import Chain
 from .descent.joint_descent import DescentReport, JointDescent
 from .evidence import Evidence, LearnedPrior
 from .game.duals import project_dual
@@ -14,6 +15,7 @@ from .game.peaks import AscentPeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .game.value import GameCertificate
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
+from .pac_bayes_gaussian import PacBayesGaussian
 from .pac_bayes_langevin import PacBayesLangevin
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "AlignmentReport",
     "AscentPeaks",
     "CandidatePeaks",
+    "Chain",
     "DescentReport",
     "Evidence",
     "GameCertificate",
@@ -36,6 +39,7 @@ __all__ = [
     "MarginGame",
     "OptimalAlignment",
     "PacBayes",
+    "PacBayesGaussian",
     "PacBayesLangevin",
     "PeakSearch",
     "QuasiNewtonPeaks",

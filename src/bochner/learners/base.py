@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from .._checks import Seed, as_generator, refuse_class
+from .._estimator import NestedDefaults
 from ..bounds import Bound, kl_divergence, second_order
 from ..bounds.alignment import of_any_losses
 from ..data import Rows, as_rows
 from ..data.checks import check_weights
 from ..data.targets import Labels, Target, as_target
 from ..measures.fourier import FourierMeasure, effective_atoms
+from ..priors import SpectralPrior
 from .alignment import AlignmentSums, alignment_sums
 
 
@@ -161,6 +163,39 @@ class AlignmentReport:
         return np.sum(weights * self.losses, axis=-1) / np.sum(weights, axis=-1)
 
 
+@dataclass(eq=False, repr=False)
+class PriorLearner(NestedDefaults, Learner):
+    """Base of learners that need the prior of the measure: its density, or its variances."""
+
+    beta: Any = 1.0
+    prior: SpectralPrior | None = None
+
+    def for_prior(self, prior: SpectralPrior) -> Self:
+        """Return this learner with the prior of the measure, unless it has its own."""
+        return self if self.prior is not None else clone(self).set_params(prior=prior)
+
+    def check_parameters(self) -> None:
+        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
+            raise TypeError(
+                f"prior must be a prior such as Gaussian(gamma=1.0), or None, got {self.prior!r}."
+            )
+
+    def _resolved_prior(self, measure, rows, weights) -> SpectralPrior:
+        """Return the prior with numbers; refuse measures that are not of frequencies."""
+        name = type(self).__name__
+        if not isinstance(measure, FourierMeasure):
+            raise TypeError(
+                f"{name} moves frequencies and needs a FourierMeasure, got "
+                f"{type(measure).__name__}."
+            )
+        if self.prior is None:
+            raise ValueError(
+                f"{name} needs a prior and none was given. Use it inside SpectralFeatures, or "
+                f"write e.g. {name}(prior=Gaussian(gamma=1.0))."
+            )
+        return self.prior.resolved(rows, weights)
+
+
 class AlignmentLearner(Learner):
     """Base of learners that reweight atoms by their alignment losses, from additive sums.
 
@@ -213,7 +248,8 @@ class AlignmentLearner(Learner):
         """Bound the alignment loss of the kernel with ``weights``, by default the learned ones.
 
         Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment``
-        Theorem 4 at its μ. The bound is not valid if the mean loss is outside [0, 1].
+        Theorem 4 at its μ. ``form="kl"`` is the form of Theorem 3 without t, for every learner. The
+        bound is not valid if the mean loss is outside [0, 1].
         """
         weights = report.weights if weights is None else weights
 
@@ -222,10 +258,12 @@ class AlignmentLearner(Learner):
 
         return of_any_losses(theorem, float(report.empirical(weights)))
 
-    def _bound(self, report, weights, empirical, **settings) -> Bound:
-        """Return the bound of Theorem 3 at t = √n, which holds for any weights."""
+    def _bound(self, report, weights, empirical, *, form, **settings) -> Bound:
+        """Return the bound of Theorem 3, which holds for any weights."""
+        if form != "kl":
+            settings |= {"t": float(self.deviation_scale(report)), "n_tried": report.n_tried}
         divergence = kl_divergence(weights, report.prior_weights)
-        return second_order(empirical, divergence, int(report.n_samples), **settings)
+        return second_order(empirical, divergence, int(report.n_samples), form=form, **settings)
 
     def deviation_scale(self, report: AlignmentReport) -> Any:
         """Return t of theorems that hold for any weights at a t fixed before the data."""

@@ -1,14 +1,17 @@
 """Evidence: learn rates and weights of a prior by the marginal likelihood of a Gaussian process."""
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
-from .._checks import Seed, as_generator, check_count, check_positive, refuse_class
+from .._checks import Seed, as_generator, check_count, check_flag, check_positive, refuse_class
 from .._loops.arrays import as_dense
 from .._loops.matrices import add_outer_products, invert, symmetric_product
 from .._loops.threads import threads_for_rows_only
@@ -17,10 +20,12 @@ from ..data.checks import check_weights
 from ..data.repetitions import equal_rows
 from ..data.targets import Labels, TargetSimilarity, Values, as_target
 from ..priors import SpectralPrior
+from ..priors.base import ParameterGroup
 
 # Bounds of the parameters, for columns of standard deviation one.
 _RATES = (1e-3, 20.0)
 _LOG_WEIGHTS = (-7.0, 5.0)
+_LOG_FACTORS = (-9.0, 9.0)  # of summands
 _START_LINEAR, _LOG_LINEAR = 0.1, (-9.0, 4.0)
 # Start and lower bound of the noise. Labels are never free of noise: with a lower bound near zero,
 # short lengths would fit it.
@@ -31,6 +36,11 @@ _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
 # Logarithms of common factors of the rates that are tried when learning starts from another family,
 # and halvings of the range of rates.
 _COMMON_FACTORS, _HALVINGS = (0.0, -1.5, -0.75, 0.75), 30
+# Logarithms of factors of the rates of each part that are tried for sums and products. Parts of one
+# family start a little apart: equal ones would stay equal.
+_PART_FACTORS, _APART = (0.0, -1.5, 1.5, 3.0), 0.1
+# Share of the variance from which on it matters that ``learn_prior`` drops the linear part.
+_MUCH = 0.5
 # With fewer rows, factorizations are faster on one thread of BLAS.
 _FEW_ROWS = 800
 
@@ -58,6 +68,9 @@ class LearnedPrior:
         Steps of L-BFGS.
     theta : array, default None
         The logarithms of rates, weights, linear part and noise, from which learning can go on.
+    linear_shares : array (n_outputs,), default None
+        Variance of the linear part of the posterior mean on the rows that were used, as a share of
+        that of each output; labels have one output for each class but the first of two.
 
     Examples
     --------
@@ -76,6 +89,7 @@ class LearnedPrior:
     objective: float
     n_iterations: int
     theta: Any = None
+    linear_shares: Any = None
 
 
 class Evidence(BaseEstimator):
@@ -95,6 +109,10 @@ class Evidence(BaseEstimator):
     Bounds need a prior that does not depend on their rows. So bounds with a learned prior, or a
     clone of it, have ``valid=False``. If the rows of the bound are others, write a new prior with
     the learned numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
+
+    Sums and products of priors are learned, too: a rate per column for each part, and a factor for
+    each summand but the first. Several starts are tried for the rates of each part. The result is
+    a local optimum.
 
     A prior of your own needs ``with_rates`` and ``gram_slopes``. A ``RadialPrior`` with ``_slopes``
     has both.
@@ -154,10 +172,33 @@ class Evidence(BaseEstimator):
         self.standardize = standardize
 
     def learn_prior(
-        self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None
+        self,
+        prior: SpectralPrior,
+        X: Any,
+        y: Any,
+        rng: Seed,
+        sample_weight: Any = None,
+        *,
+        linear: bool = True,
     ) -> SpectralPrior:
-        """Return the learned prior alone; see ``learn``."""
-        return self.learn(prior, X, y, rng, sample_weight).prior
+        """Return the learned prior alone; see ``learn``.
+
+        The linear part is dropped. A warning is given if it explains at least half of the variance
+        of an output on the rows that were used: then write ``linear=False``.
+        """
+        learned = self.learn(prior, X, y, rng, sample_weight, linear=linear)
+        if learned.linear_shares is not None and learned.linear_shares.max() >= _MUCH:
+            output = int(np.argmax(learned.linear_shares))
+            share = min(1.0, learned.linear_shares[output])
+            warnings.warn(
+                f"The learned model has a linear part, which explains {share:.0%} of the variance "
+                f"of output {output}, and learn_prior drops it. The prior alone may not fit this "
+                "output. Write learn_prior(..., linear=False), or use learn(...), whose result has "
+                "the linear part.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return learned.prior
 
     def learn(
         self,
@@ -168,8 +209,11 @@ class Evidence(BaseEstimator):
         sample_weight: Any = None,
         *,
         start: LearnedPrior | None = None,
+        linear: bool = True,
     ) -> LearnedPrior:
         """Learn a prior of the family of ``prior``, with its noise and linear part.
+
+        With ``linear=False`` the model has no linear part, for uses of the prior that have none.
 
         Values of ``prior`` are ignored (except ν): learning starts from a common rate, or from
         ``start``, a prior that was learned on the same columns. A few iterations are enough then.
@@ -185,6 +229,7 @@ class Evidence(BaseEstimator):
         """
         rng = as_generator(rng, "rng")
         self._check_parameters()
+        check_flag(linear, "linear")
         check_learnable(prior)
         if start is not None and (not isinstance(start, LearnedPrior) or start.theta is None):
             raise TypeError(
@@ -202,7 +247,8 @@ class Evidence(BaseEstimator):
         rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
         points = as_dense(data.take(rows))
         weights = None if weights is None else weights[rows]
-        return self.learn_checked(prior, points, target.take(rows), rng, weights, start)
+        target = target.take(rows)
+        return self.learn_checked(prior, points, target, rng, weights, start, linear)
 
     def learn_checked(
         self,
@@ -212,6 +258,7 @@ class Evidence(BaseEstimator):
         rng: Seed,
         sample_weight: Any = None,
         start: LearnedPrior | None = None,
+        linear: bool = True,
     ) -> LearnedPrior:
         """Learn from all rows of an array: ``learn`` without its checks and its choice of rows.
 
@@ -230,11 +277,12 @@ class Evidence(BaseEstimator):
         def problem_of(some):
             own = None if weights is None else weights[some]
             return _NegativeEvidence(
-                prior,
+                prior.rescaled(scales),
                 (centered / scales)[some],
                 _target_columns(target, rows[some], own),
                 np.ones(len(some)) if own is None else 1 / own,
                 (self.rate_spread, self.weight_spread),
+                linear,
             )
 
         problem = problem_of(np.arange(len(rows)))
@@ -250,13 +298,20 @@ class Evidence(BaseEstimator):
             theta, _, n_steps = self._descend(first, theta, bounds, n_left)
             n_left = self.n_refinements
         theta, objective, n_more = self._descend(problem, theta, bounds, n_left)
-        rates, own_weights, linear, noise = problem.split(theta)
-        learned = prior.with_rates(rates / scales, own_weights)
-        learned._learned = True
-        n_steps += n_more
-        slopes = linear / scales**2
+        numbers, of_linear, noise = problem.split(theta)
+        learned = prior.with_groups(
+            [
+                own / scales[group.columns] if group.kind == "rate" else own
+                for group, own in zip(problem.groups, numbers)
+            ]
+        )
+        for part in (learned, *learned.get_params().values()):
+            if isinstance(part, SpectralPrior):
+                part._learned = True
+        slopes = of_linear / scales**2
         slopes[codes] = 0.0
-        return LearnedPrior(learned, noise, slopes, objective, n_steps, theta)
+        shares = problem.linear_shares(theta) if linear else None
+        return LearnedPrior(learned, noise, slopes, objective, n_steps + n_more, theta, shares)
 
     def _check_parameters(self):
         check_count(self.n_rows, "n_rows", minimum=2)
@@ -284,9 +339,11 @@ def check_learnable(prior: Any) -> None:
     if not isinstance(prior, SpectralPrior):
         raise TypeError(f"Evidence learns priors such as Anova() or Laplace(), got {prior!r}.")
     n_columns = max(prior.categories, default=0) + 1
-    learned = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
+    of_groups = (one.columns for one in prior.groups(n_columns) if one.columns is not None)
+    n_columns = max([n_columns, *(1 + int(max(columns)) for columns in of_groups)])
+    learned = prior.with_groups([np.ones(one.size) for one in prior.groups(n_columns)])
     if learned.compiled(n_columns) is None:
-        learned.gram_slopes(*np.ones((3, 1, 1)))
+        learned.group_slopes(np.zeros((1, n_columns)), *np.ones((2, 1, 1)))
 
 
 # --- rows and targets -----------------------------------------------------------------------------
@@ -368,48 +425,100 @@ class _NegativeEvidence:
     Y: np.ndarray
     noise_shares: np.ndarray
     spreads: tuple[float, float]
+    has_linear: bool = True
     _kept: dict = field(default_factory=dict)
+
+    @cached_property
+    def groups(self) -> list[ParameterGroup]:
+        """The groups of numbers of the prior, in the order of θ."""
+        return self.prior.groups(self.X.shape[1])
 
     def start(self, labels: bool) -> tuple[np.ndarray, list[tuple[float, float]]]:
         """Return the first θ and the bounds of each of its numbers."""
-        n_features = self.X.shape[1]
         first, lowest = _LABEL_NOISE if labels else _VALUE_NOISE
-        start = [np.full(n_features, np.log(self.prior.start_rate(n_features)))]
-        bounds = [tuple(np.log(_RATES))] * n_features
-        if self.prior.weighs_columns:
-            start.append(np.full(n_features, np.log(min(1.0, 3 / n_features))))
-            bounds += [_LOG_WEIGHTS] * n_features
+        log_rates = tuple(np.log(_RATES))
+        of_kind = {
+            "rate": log_rates,
+            "shape": log_rates,
+            "weight": _LOG_WEIGHTS,
+            "factor": _LOG_FACTORS,
+        }
+        start = [np.full(group.size, np.log(group.start)) for group in self.groups]
+        bounds = [of_kind[group.kind] for group in self.groups for _ in range(group.size)]
         start.append(np.log([_START_LINEAR, first]))
-        return np.concatenate(start), [*bounds, _LOG_LINEAR, (np.log(lowest), np.log(_MOST_NOISE))]
+        bounds += [_LOG_LINEAR, (np.log(lowest), np.log(_MOST_NOISE))]
+        return self._start_of_parts(np.concatenate(start), np.array(bounds)), bounds
+
+    def _start_of_parts(self, theta, bounds):
+        """Return θ with the best of a few factors of the rates of each part of a composite."""
+        parts = [part for part in self._masks("rate", "shape") if part.any()]
+        if len(parts) < 2:
+            return theta
+        for k, part in enumerate(parts):
+            theta = theta + k * _APART * part
+        for part in parts:
+            trials = [np.clip(theta + t * part, *bounds.T) for t in _PART_FACTORS]
+            theta = min(trials, key=lambda trial: self(trial)[0])
+        return theta
+
+    def _masks(self, *kinds):
+        """Return a mask of θ for each group of these kinds."""
+        owner = np.repeat(np.arange(len(self.groups)), [group.size for group in self.groups])
+        owner = np.append(owner, [-1, -1])  # linear part and noise
+        return [owner == k for k, group in enumerate(self.groups) if group.kind in kinds]
 
     def start_like(self, other: LearnedPrior, scales: np.ndarray, bounds: list) -> np.ndarray:
         """Return the first θ for a prior that was learned before, with these scales of columns."""
         low, high = np.array(bounds).T
-        if issubclass(other.prior.family, self.prior.family):
+        is_like = issubclass(other.prior.family, self.prior.family)
+        if is_like and len(other.theta) == len(bounds):
             return np.clip(other.theta, low, high)
         d, zero = self.X.shape[1], np.zeros((1, self.X.shape[1]))
         theta = self.start(labels=False)[0]
         theta[-2:] = other.theta[-2:]
-        wanted = other.prior.kernel(np.diag(scales), zero)[:, 0]
+        wanted = other.prior.kernel(np.diag(scales), zero)[:, 0] / other.prior._mass()
+        numbers = zip(self.groups, self.split(theta)[0])
+        weights = next(
+            (np.full(d, own[0]) for group, own in numbers if group.kind == "weight"), None
+        )
         slowest, fastest = np.log(_RATES[0]) * np.ones(d), np.log(_RATES[1]) * np.ones(d)
         for _ in range(_HALVINGS):
             middle = (slowest + fastest) / 2
-            weights: Any = self.split(theta)[1]
             prior = self.prior.with_rates(np.exp(middle), weights)
-            falls_less = prior.kernel(np.eye(d), zero)[:, 0] > wanted
+            falls_less = prior.kernel(np.eye(d), zero)[:, 0] / prior._mass() > wanted
             slowest, fastest = (
                 np.where(falls_less, middle, slowest),
                 np.where(falls_less, fastest, middle),
             )
-        theta[:d] = (slowest + fastest) / 2
-        trials = [np.clip(np.append(theta[:d] + t, theta[d:]), low, high) for t in _COMMON_FACTORS]
+        is_rate = np.zeros(len(theta), dtype=bool)
+        for group, mask in zip((g for g in self.groups if g.kind == "rate"), self._masks("rate")):
+            theta[mask] = ((slowest + fastest) / 2)[group.columns]
+            is_rate |= mask
+        trials = [np.clip(theta + t * is_rate, low, high) for t in _COMMON_FACTORS]
         return min(trials, key=lambda trial: self(trial)[0])
 
-    def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float, float]:
-        """Return rates, weights (None if the family has none), linear part and noise."""
-        d, numbers = self.X.shape[1], np.exp(theta)
-        weights = numbers[d : 2 * d] if self.prior.weighs_columns else None
-        return numbers[:d], weights, float(numbers[-2]), float(numbers[-1])
+    def split(self, theta: np.ndarray) -> tuple[list[np.ndarray], float, float]:
+        """Return the numbers of each group, the linear part and the noise."""
+        numbers = np.exp(theta)
+        linear = float(numbers[-2]) if self.has_linear else 0.0
+        return self._each(numbers), linear, float(numbers[-1])
+
+    def _each(self, numbers):
+        """Return the part of an array like θ that belongs to each group."""
+        ends = np.cumsum([group.size for group in self.groups])
+        return np.split(numbers[:-2], ends[:-1])
+
+    def linear_shares(self, theta: np.ndarray) -> np.ndarray:
+        """Return the variance of the linear part of the posterior mean, as a share of each y."""
+        numbers, linear, noise = self.split(theta)
+        gram = self.prior.with_groups(numbers).lower_gram(self.X)
+        covariance = self._covariance(gram, linear, noise)
+        factor = cho_factor(covariance, lower=True, check_finite=False)
+        products = self._products(np.float64)
+        dual = linear / self.X.shape[1] * cho_solve(factor, self.Y)
+        values = products @ dual + np.tril(products, -1).T @ dual
+        squares = [np.sum(own**2 / self.noise_shares[:, None], axis=0) for own in (values, self.Y)]
+        return squares[0] / np.where(squares[1] > 0, squares[1], 1.0)
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         if np.exp(theta[-1]) > _NOISE_FOR_FLOAT32 and len(self.X) > _ROWS_FOR_FLOAT32:
@@ -430,9 +539,8 @@ class _NegativeEvidence:
         n_samples, n_outputs = np.sum(1 / self.noise_shares), self.Y.shape[1]
         n_repeated = n_samples - len(self.X)
         X, Y = self.X.astype(dtype, copy=False), self.Y.astype(dtype, copy=False)
-        rates, weights, linear, noise = self.split(theta)
-        prior: Any = self.prior
-        prior = prior.with_rates(rates, weights)
+        numbers, linear, noise = self.split(theta)
+        prior = self.prior.with_groups(numbers)
         gram = prior.lower_gram(X)
         inverse = self._covariance(gram, linear, noise)
         half_log_determinant = invert(inverse)
@@ -453,13 +561,13 @@ class _NegativeEvidence:
         noise_slope = noise * np.sum(
             np.diag(pull) * self.noise_shares, dtype=np.float64
         ) + n_repeated / (2 * n_samples)
-        slopes = [part for part in prior.gram_slopes(X, gram, pull) if part is not None]
-        for part, (logarithms, spread) in enumerate(
-            zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)
-        ):
-            penalty, penalty_slope = shrinkage(logarithms, spread)
-            value += penalty / n_samples
-            slopes[part] = slopes[part] + penalty_slope / n_samples
+        slopes = prior.group_slopes(X, gram, pull)
+        spreads = {"rate": self.spreads[0], "shape": self.spreads[0], "weight": self.spreads[1]}
+        for k, (group, logarithms) in enumerate(zip(self.groups, self._each(theta))):
+            if group.kind in spreads:
+                penalty, penalty_slope = shrinkage(logarithms, spreads[group.kind])
+                value += penalty / n_samples
+                slopes[k] = slopes[k] + penalty_slope / n_samples
         return float(value), np.concatenate([*slopes, [linear_slope, noise_slope]])
 
     def _covariance(self, gram, linear, noise):

@@ -132,5 +132,7 @@ class OptimalAlignment(AlignmentLearner):
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 
     def _bound(self, report, weights, empirical, **settings):
+        if settings["form"] == "kl":
+            return super()._bound(report, weights, empirical, **settings)
         divergence = power_divergence(weights, report.prior_weights, self.mu)
         return f_divergence(empirical, divergence, int(report.n_samples), mu=self.mu, **settings)

@@ -1,15 +1,17 @@
 """PacBayes: the pseudo-posterior over frequencies."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import logsumexp, rel_entr
 
 from .._checks import check_positive
-from ..bounds import kl_divergence, second_order
+from ..bounds import second_order
 from .base import AlignmentLearner, AlignmentReport
 
 # Fixed before any data is read, so that the choice among them adds ln(25) to the bound.
 BETA_GRID = tuple(float(beta) for beta in np.logspace(-3, 3, 25))
-_CHOICE_DELTA = 0.05
+CHOICE_DELTA = 0.05
 
 
 def gibbs_weights(
@@ -69,6 +71,14 @@ def _aligned(prior_weights, values, in_rows=False):
     return prior_weights, values
 
 
+def check_beta(beta: Any, allow_zero: bool) -> None:
+    """Validate the strength of the data: a number or "bound"."""
+    if not isinstance(beta, str):
+        check_positive(beta, "beta", allow_zero=allow_zero)
+    elif beta != "bound":
+        raise ValueError(f"beta must be a non-negative number or 'bound', got {beta!r}.")
+
+
 class PacBayes(AlignmentLearner):
     """Weights Q_m ∝ P_m exp(−β √n L̂(ω_m)), which minimize a PAC-Bayes bound.
 
@@ -96,13 +106,7 @@ class PacBayes(AlignmentLearner):
         self.beta = beta
 
     def check_parameters(self) -> None:
-        if isinstance(self.beta, str):
-            if self.beta != "bound":
-                raise ValueError(
-                    f"beta must be a non-negative number or 'bound', got {self.beta!r}."
-                )
-        else:
-            check_positive(self.beta, "beta", allow_zero=True)
+        check_beta(self.beta, allow_zero=True)
 
     def weigh(self, prior_weights, losses, n_samples):
         if not isinstance(self.beta, str):
@@ -125,16 +129,9 @@ class PacBayes(AlignmentLearner):
         mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)
         divergence = np.sum(rel_entr(weights, prior_weights), axis=-1) / mass
         rest = second_order(
-            0.0, 0.0, int(n_samples), delta=_CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)
+            0.0, 0.0, int(n_samples), delta=CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)
         ).value
         return np.sum(weights * losses, axis=-1) / mass + divergence / t + rest
-
-    def _bound(self, report, weights, empirical, **settings):
-        divergence = kl_divergence(weights, report.prior_weights)
-        t = float(self.deviation_scale(report))
-        return second_order(
-            empirical, divergence, int(report.n_samples), t=t, n_tried=report.n_tried, **settings
-        )
 
     def deviation_scale(self, report):
         beta = np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._checks import check_count, check_positive
-from .._estimator import NestedDefaults
 from .._terminal.progress import track
 from ..data import Rows
 from ..data.targets import Values
 from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
 from .alignment import pair_count, potential_and_gradient
-from .base import Learned, Learner
+from .base import Learned, PriorLearner
 
 # Share of accepted steps at which Langevin proposals mix fastest (Roberts and Rosenthal 1998).
 _BEST_ACCEPTANCE = 0.574
@@ -40,7 +38,7 @@ class PosteriorReport:
 
 
 @dataclass(eq=False, repr=False)
-class PacBayesLangevin(NestedDefaults, Learner):
+class PacBayesLangevin(PriorLearner):
     r"""Frequencies drawn from the pseudo-posterior on R^d by Langevin dynamics.
 
     See Letarte et al. 2019, Eq. 11.
@@ -80,37 +78,18 @@ class PacBayesLangevin(NestedDefaults, Learner):
     True
     """
 
-    beta: float = 1.0
-    prior: SpectralPrior | None = None
     _: KW_ONLY
     n_steps: int = 100
     jump_every: int = 5
-
-    def for_prior(self, prior: SpectralPrior) -> Self:
-        """Return this learner with the prior of the measure, unless it has its own."""
-        return self if self.prior is not None else clone(self).set_params(prior=prior)
 
     def check_parameters(self) -> None:
         check_positive(self.beta, "beta", allow_zero=True)
         check_count(self.n_steps, "n_steps")
         check_count(self.jump_every, "jump_every", minimum=0)
-        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(
-                f"prior must be a prior such as Gaussian(gamma=1.0), or None, got {self.prior!r}."
-            )
+        super().check_parameters()
 
     def _learn(self, measure, rows, target, rng, weights):
-        if not isinstance(measure, FourierMeasure):
-            raise TypeError(
-                "PacBayesLangevin moves frequencies and needs a FourierMeasure, got "
-                f"{type(measure).__name__}."
-            )
-        if self.prior is None:
-            raise ValueError(
-                "PacBayesLangevin needs the density of a prior and none was given. Use it inside "
-                "SpectralFeatures, or write e.g. PacBayesLangevin(prior=Gaussian(gamma=1.0))."
-            )
-        prior = self.prior.resolved(rows, weights)
+        prior = self._resolved_prior(measure, rows, weights)
         posterior = PseudoPosterior.of(prior, self.beta, rows, target, weights)
         start = np.asarray(measure.frequencies, dtype=np.float64)
         reached, taken = self._chains(posterior, prior, start, rng)

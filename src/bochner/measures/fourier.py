@@ -3,11 +3,19 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .._checks import Seed, as_generator, check_choice, check_count, missing_method
+from .._checks import (
+    Seed,
+    as_generator,
+    check_choice,
+    check_count,
+    check_positive,
+    missing_method,
+)
 from .._loops.arrays import frozen_array
 from .._loops.blocks import features_block
 from ..data import Block, as_rows
@@ -190,6 +198,7 @@ class FourierMeasure(AtomicMeasure):
     A measure is accepted wherever a prior is. ``sample`` draws from its atoms, and ``kernel``,
     ``gradient`` and ``hessian`` are finite sums. It has no density, no factors of columns, and no
     rates that ``Evidence`` can learn: models that need these refuse it.
+    ``mu + nu``, ``c * mu`` and ``mu * nu`` are the measures of k + k', c k and k k'.
 
     Parameters
     ----------
@@ -220,6 +229,31 @@ class FourierMeasure(AtomicMeasure):
     def __post_init__(self) -> None:
         object.__setattr__(self, "frequencies", frozen_array(self.frequencies, "frequencies", 2))
         object.__setattr__(self, "weights", frozen_weights(self.weights, len(self.frequencies)))
+
+    # Operators of NumPy's scalars then leave the work to the methods below.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Self:
+        return concatenate([self, other]) if type(other) is type(self) else NotImplemented
+
+    def __mul__(self, other: Any) -> Self:
+        """Return c k, or the product of kernels: cos a cos b = ½ cos(a + b) + ½ cos(a − b)."""
+        if isinstance(other, Real):
+            return self.reweighted(check_positive(other, "The factor of a measure") * self.weights)
+        if type(other) is not type(self):
+            return NotImplemented
+        if other.n_features != self.n_features:
+            raise ValueError(
+                f"Measures with {self.n_features} and {other.n_features} features cannot be "
+                "multiplied: their kernels compare points of different length."
+            )
+        pairs = self.frequencies[:, None], other.frequencies[None]
+        both = np.concatenate([pairs[0] + pairs[1], pairs[0] - pairs[1]])
+        weights = np.outer(self.weights, other.weights) / 2
+        frequencies = both.reshape(-1, self.n_features)
+        return replace(self, frequencies=frequencies, weights=np.tile(weights.ravel(), 2)).merged()
+
+    __rmul__ = __mul__
 
     @property
     def n_features(self) -> int:
@@ -278,6 +312,7 @@ class FourierMeasure(AtomicMeasure):
     column_factor = _refused("column_factor", "The split into effects")
     with_rates = _refused("with_rates", "Evidence")
     gram_slopes = _refused("gram_slopes", "Evidence")
+    groups = _refused("groups", "Evidence")
     onnx_slopes = _refused("onnx_slopes", "Export of vector fields to ONNX")
     gaussian_variances = _refused("gaussian_variances", "The exact variance of vector fields")
 
@@ -317,6 +352,13 @@ class FourierMeasure(AtomicMeasure):
 
     def _mass(self) -> float:
         return self.mass
+
+    def _gram(self, X, Z):
+        return self.kernel(X, Z)
+
+    def lower_gram(self, X: np.ndarray) -> np.ndarray:
+        """Return the Gram matrix of X in its dtype."""
+        return self.kernel(X).astype(X.dtype, copy=False)
 
     def compiled(self, n_features: int) -> None:
         """Return None: there are no compiled loops."""

@@ -169,6 +169,11 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         if data.weights is not None:
             self._absent = ~kept, self.expansion_.evaluate(X[~kept])
 
+    def __getstate__(self):
+        # The factor of the kernel matrix is large, and is computed again when it is needed.
+        state = super().__getstate__()
+        return state | {"_system": None} if "_system" in state else state
+
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return predictions, and deviations or covariances of observations if they are requested.
 

@@ -103,11 +103,11 @@ class KernelSum(OperatorKernel):
         return kernels
 
     @property
-    def prior(self) -> SpectralPrior | FourierMeasure | None:
+    def prior(self) -> SpectralPrior | None:
         """Distribution of the frequencies; None if no kernel has been given one."""
         return None if all(part.prior is None for part in self.parts) else self.checked_prior()
 
-    def checked_prior(self) -> SpectralPrior | FourierMeasure:
+    def checked_prior(self) -> SpectralPrior:
         """Return the prior of both kernels if theirs are equal, and else their mean."""
         check_positive(self.scale, "scale")
         priors = [part.checked_prior() for part in self.parts]

@@ -1,8 +1,10 @@
 """A prior is a Bochner pair: a sampler of frequencies and the closed-form kernel they reproduce."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from numbers import Real
 from operator import mul
 from typing import Any, ClassVar, Self
 
@@ -15,6 +17,7 @@ from .._checks import (
     as_generator,
     check_choice,
     check_count,
+    check_positive,
     check_positive_vector,
     missing_method,
 )
@@ -39,6 +42,25 @@ USE_FEATURES = (
 _LEARNABLE = "Use a prior that Evidence can learn, such as Anova, Laplace, Gaussian or Matern."
 
 
+@dataclass(frozen=True, eq=False)
+class ParameterGroup:
+    """Positive numbers of a prior that ``Evidence`` learns.
+
+    ``kind`` is "rate" for inverse lengths, "shape" for numbers like a rate that have no unit,
+    "weight" for weights of columns, or "factor" for the factor of a summand. There is one number
+    for each of the ``columns``, or just one if that is None; all are ``start`` at first.
+    """
+
+    kind: str
+    start: float
+    columns: np.ndarray | None
+
+    @property
+    def size(self) -> int:
+        """Number of the numbers of the group."""
+        return 1 if self.columns is None else len(self.columns)
+
+
 class SpectralPrior(BaseEstimator, ABC):
     """Base class of priors: a distribution over frequencies and its kernel k.
 
@@ -47,6 +69,8 @@ class SpectralPrior(BaseEstimator, ABC):
     frequency a row, and ``_gram(X, Z)``, the closed form for arrays. ``_samplings`` lists the
     supported samplings. ``_bandwidth`` names the parameter that also accepts "scale" and "median",
     and ``_from_length(length)`` is its value for a typical length of the data.
+
+    ``p + q``, ``c * p`` and ``p * q`` are priors, too: kernels add and multiply.
 
     Everything else is optional. A model that needs a method which is not defined raises an error
     with the name of the method. ``bochner.testing.check_prior`` compares all methods of a prior
@@ -84,6 +108,31 @@ class SpectralPrior(BaseEstimator, ABC):
         if self._learned:
             copy._learned = True
         return copy
+
+    # Operators of NumPy's scalars then leave the work to the methods below.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> "SpectralPrior":
+        from .algebra import PriorSum
+
+        return PriorSum(self, other) if isinstance(other, SpectralPrior) else NotImplemented
+
+    def __radd__(self, other: Any) -> "SpectralPrior":  # of a measure, which has no such sums
+        return self + other
+
+    def __mul__(self, other: Any) -> "SpectralPrior":
+        from .algebra import PriorProduct, ScaledPrior
+
+        if isinstance(other, SpectralPrior):
+            return PriorProduct(self, other)
+        if not isinstance(other, Real):
+            return NotImplemented
+        factor = check_positive(other, "The factor of a prior")
+        if isinstance(self, ScaledPrior):
+            return ScaledPrior(self.prior, factor * self.factor)
+        return ScaledPrior(self, factor)
+
+    __rmul__ = __mul__
 
     def sample(
         self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid"
@@ -153,7 +202,7 @@ class SpectralPrior(BaseEstimator, ABC):
             return self._gram(X, X).astype(X.dtype, copy=False)
         return kernel.gram(X, lower=True)
 
-    def with_rates(self, rates: np.ndarray, weights: np.ndarray) -> Self:
+    def with_rates(self, rates: np.ndarray, weights: Any) -> Self:
         """Return the prior of this family that varies with ``rates[j]`` along column j.
 
         ``Evidence`` needs it. A rate is an inverse length; most families have no ``weights``.
@@ -172,6 +221,29 @@ class SpectralPrior(BaseEstimator, ABC):
         if kernel is None:
             raise missing_method(self, "gram_slopes", "Evidence", _LEARNABLE)
         return kernel.slopes(X, gram, pull)
+
+    def groups(self, n_features: int) -> list[ParameterGroup]:
+        """Return the groups of numbers that ``Evidence`` learns: rates, and weights if any.
+
+        A prior with other numbers defines it together with ``with_groups`` and ``group_slopes``.
+        """
+        columns = np.arange(n_features)
+        groups = [ParameterGroup("rate", self.start_rate(n_features), columns)]
+        if self.weighs_columns:
+            groups.append(ParameterGroup("weight", min(1.0, 3 / n_features), columns))
+        return groups
+
+    def with_groups(self, numbers: list[np.ndarray]) -> "SpectralPrior":
+        """Return the prior of this family with these numbers, one array for each group."""
+        return self.with_rates(numbers[0], numbers[1] if self.weighs_columns else None)
+
+    def group_slopes(self, X: np.ndarray, gram: np.ndarray, pull: np.ndarray) -> list[np.ndarray]:
+        """Return Σ_ik pull_ik ∂k(x_i, x_k)/∂ log of each number; see ``gram_slopes``."""
+        return [part for part in self.gram_slopes(X, gram, pull) if part is not None]
+
+    def rescaled(self, scales: np.ndarray) -> "SpectralPrior":
+        """Return this prior for columns divided by ``scales``; lengths that are learned stay."""
+        return self
 
     def _bandwidth_name(self) -> str | None:
         """Return the name of the bandwidth parameter, None for a prior without one."""
@@ -400,6 +472,13 @@ class ProductPrior(SpectralPrior):
     def _rates(self, n_features: int) -> np.ndarray:
         return self._bandwidths(n_features)
 
+    def _of_column(self, j: int, n_features: int) -> Self:
+        """Return the prior whose ``_factor`` is that of column j.
+
+        Only priors with parameters of columns besides a rate define it.
+        """
+        return self
+
     @abstractmethod
     def _quantile(self, uniform: np.ndarray) -> np.ndarray:
         """Return the quantile function of one coordinate at rate 1."""
@@ -421,12 +500,13 @@ class ProductPrior(SpectralPrior):
     def _gram(self, X, Z):
         gram = np.ones((len(X), len(Z)))
         for j, rate in enumerate(self._rates(X.shape[1])):
-            gram *= self._factor(rate * (X[:, j, None] - Z[:, j]))
+            own = self._of_column(j, X.shape[1])
+            gram *= own._factor(rate * (X[:, j, None] - Z[:, j]))
         return gram
 
     def _column_derivatives(self, X, Z, rates):
         return [
-            self._factor_derivatives(rate * (X[:, j, None] - Z[:, j]))
+            self._of_column(j, len(rates))._factor_derivatives(rate * (X[:, j, None] - Z[:, j]))
             for j, rate in enumerate(rates)
         ]
 
@@ -444,11 +524,13 @@ class ProductPrior(SpectralPrior):
         return np.stack(slopes, axis=2)
 
     def column_factor(self, j, x, z, n_features, whole=False):
-        return 0.0, self._factor(self._rates(n_features)[j] * (x[:, None] - z))
+        own, rate = self._of_column(j, n_features), self._rates(n_features)[j]
+        return 0.0, own._factor(rate * (x[:, None] - z))
 
     def onnx(self, X, points):
-        rates = self._rates(points.shape[1])
-        return reduce(mul, map(self._factor, X.scaled_differences(points, rates)))
+        d = points.shape[1]
+        differences = X.scaled_differences(points, self._rates(d))
+        return reduce(mul, (self._of_column(j, d)._factor(u) for j, u in enumerate(differences)))
 
 
 def typical_length(

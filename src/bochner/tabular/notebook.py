@@ -89,6 +89,8 @@ def prior_in_words(prior: SpectralPrior | None, prepared: Any) -> str:
     if prior is None:
         return "histogram trees, no prior"
     kernel: Any = prior.compiled(len(prepared))
+    if kernel is None:  # a sum or a product, or a prior of the user
+        return f"{type(prior).__name__} of {len(prepared)} columns"
     weights, rates = kernel.weights, kernel.rates
     order = np.argsort(-(rates if weights is None else weights), kind="stable")[:_NAMED]
     lengths = [f"length {_number(1 / rates[j])}" for j in order]

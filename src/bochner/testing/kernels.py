@@ -22,7 +22,7 @@ def check_prior(prior: Any, n_features: int | Iterable[int] = (1, 3), *, rng: Se
     features, within 5 standard errors. The closed form must be a shift-invariant kernel. Equal
     seeds must give equal draws, also after ``clone``. Optional methods that the prior defines are
     compared with the draws (``log_density``) or with finite differences and the closed form
-    (``gradient``, ``hessian``, ``column_factor``, ``compiled``, ``gram_slopes``).
+    (``gradient``, ``hessian``, ``column_factor``, ``compiled``, ``gram_slopes``, ``group_slopes``).
 
     Parameters
     ----------
@@ -286,24 +286,23 @@ def _check_factors(prior, X, Z, rng):
 
 
 def _check_rates(prior, X, Z, rng):
-    d, step = X.shape[1], 1e-5
-    rates, weights = rng.uniform(0.5, 1.5, (2, d))
+    step, groups = 1e-5, prior.groups(X.shape[1])
+    numbers = [rng.uniform(0.5, 1.5, group.size) for group in groups]
     pull = rng.normal(size=(len(X), len(X)))
     pull = pull + pull.T
-    learned = prior.with_rates(rates, weights)
-    slopes = learned.gram_slopes(X, learned.lower_gram(X), pull.copy())
+    learned = prior.with_groups(numbers)
+    slopes = learned.group_slopes(X, learned.lower_gram(X), pull.copy())
 
-    def total(log_rates, log_weights):
-        other = prior.with_rates(rates * np.exp(log_rates), weights * np.exp(log_weights))
-        return np.sum(pull * other.kernel(X))
+    def total(group, number, move):
+        moved = [own.copy() for own in numbers]
+        moved[group][number] *= np.exp(move)
+        return np.sum(pull * prior.with_groups(moved).kernel(X))
 
-    none = np.zeros(d)
-    for j, unit in enumerate(step * np.eye(d)):
-        moved = [((unit, none), (-unit, none)), ((none, unit), (none, -unit))]
-        for own, (above, below) in zip(slopes, moved):
-            expected = (total(*above) - total(*below)) / (2 * step)
+    for k, own in enumerate(slopes):
+        for j, slope in enumerate(own):
+            expected = (total(k, j, step) - total(k, j, -step)) / (2 * step)
             _expect(
-                own is None or np.isclose(own[j], expected, rtol=1e-5, atol=1e-5),
+                np.isclose(slope, expected, rtol=1e-5, atol=1e-5),
                 prior,
                 "`gram_slopes` differs from finite differences of the closed form",
             )

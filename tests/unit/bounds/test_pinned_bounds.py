@@ -85,6 +85,18 @@ AT = {"delta": 0.1, "t": 7.0}
             lambda: second_order(0.3, 2.0, 101, form="paper", **AT),
             0.649308478631,
         ),  # (2 + 49/202 + ln 10)/7
+        # kl form: the root r of kl(0.3 ‖ r) = (KL + ln(2 T √N/δ))/N, N = ⌊n/2⌋ pairs, T tried
+        (lambda: second_order(0.3, 2.0, 101, delta=0.1, form="kl"), 0.261197843798746),
+        (
+            lambda: second_order(0.3, 2.0, 101, delta=0.1, n_tried=4, form="kl"),
+            0.285976166246500,
+        ),
+        # kl form of Theorem 1: n − 1 or n rows, T landmarks
+        (lambda: landmark(0.3, 2.0, 101, 5, delta=0.1, form="kl"), 0.208319515166427),
+        (
+            lambda: landmark(0.3, 2.0, 101, 5, delta=0.1, in_sample=False, form="kl"),
+            0.207318050125415,
+        ),
         # Theorem 4, safe: (D+1)^{1/μ}(1/(2nδ))^{1−1/μ} for μ <= 2,
         # (D+1)^{1/μ}(2n)^{−1/2}δ^{−(1−1/μ)} for μ >= 2
         (

@@ -150,7 +150,7 @@ def test_in_features_it_takes_their_prior_and_beats_as_many_weighted_draws():
 def test_what_it_cannot_do_is_refused():
     X, y, rng = problem(2, 0)
     start = Gaussian().sample(5, 2, rng)
-    with pytest.raises(ValueError, match="needs the density of a prior"):
+    with pytest.raises(ValueError, match="needs a prior and none was given"):
         PacBayesLangevin().learn(start, X, y, rng)
     with pytest.raises(NotImplementedError, match="Anova has no density"):
         SpectralFeatures(Anova(), PacBayesLangevin()).fit(X, y)
