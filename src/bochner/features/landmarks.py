@@ -42,10 +42,11 @@ _MANY_LANDMARKS = 300
 class LandmarkFeatures(FeatureMap):
     """Similarities to landmarks, each with its own pseudo-posterior over frequencies.
 
-    For a landmark x_l with label y_l (Letarte et al. 2019, Section 4.2), the learner weighs
-    frequencies by L̂^l, which measures how well cos ω·(x_l − x) predicts the rows with the label
-    y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n L̂^l(ω_m)) (Eq. 12). Then x ↦ (Σ_m Q^l_m
-    cos ω_m·(x_l − x))_l.
+    For a landmark x_l with label y_l, the loss L̂^l(ω) is small if cos ω·(x_l − x) is large for the
+    rows x with this label and small for the others. The learner computes weights Q^l_m of the
+    frequencies from these losses; for ``PacBayes`` they are Q^l_m ∝ exp(−β √n L̂^l(ω_m)). The
+    features are x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l. See Letarte et al. 2019, Section 4.2 and
+    Eq. 12.
 
     Parameters
     ----------
@@ -62,13 +63,14 @@ class LandmarkFeatures(FeatureMap):
     n_components : int, default 64
         Frequencies D per landmark.
     similarity : "learned", "prior" or "exact", default "learned"
-        Learned weights; equal weights (the prior's random features); or the prior's closed-form
-        kernel, which is the classical empirical kernel map ("RBF landmarks").
+        "learned" uses learned weights, "prior" equal weights (the prior's random features).
+        "exact" uses the closed-form kernel of the prior, the classical empirical kernel map ("RBF
+        landmarks").
     per_label : bool, default True
         If y holds labels, choose equally many landmarks in each class.
     share_frequencies : bool, default False
-        One set of D frequencies for all landmarks: much less time and memory, but the similarities
-        then span at most 2D dimensions, however many landmarks there are.
+        Use one set of D frequencies for all landmarks. This needs much less time and memory, but
+        the similarities span at most 2D dimensions for any number of landmarks.
     target : "auto", "labels" or "values", default "auto"
         Kind of y, as for ``SpectralFeatures``.
     block_size : "auto" or int, default "auto"
@@ -112,9 +114,9 @@ class LandmarkFeatures(FeatureMap):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose landmarks and learn their similarities.
 
-        y may be labels, real values or a ``Target``. A row of weight h counts as h rows. Among up
-        to 4000 rows, equal rows are one candidate for a landmark, so that weights and repeated rows
-        give the same landmarks; above that their probabilities are the same.
+        y may be labels, real values or a ``Target``. A row of weight h counts as h rows. With up to
+        4000 rows, equal rows are one candidate for a landmark, so weights and repeated rows give
+        the same landmarks. With more rows, they give the same probabilities of landmarks.
         """
         return super().fit(X, y, sample_weight)
 

@@ -97,15 +97,15 @@ class SpectralFeatures(FeatureMap):
     Parameters
     ----------
     prior : a prior of ``bochner.priors``, or a FourierMeasure, default ``Gaussian(gamma='scale')``
-        Distribution of the candidate frequencies. A measure of at most D atoms (with a learner: of
-        at most N) is used exactly as it is, with its weights; atoms of a larger one are drawn in
-        proportion to their weights.
+        Distribution of the candidate frequencies. A measure of at most D atoms (N with a learner)
+        is used exactly, with its weights. From a larger one, atoms are drawn in proportion to their
+        weights.
     learner : a learner, default None
         A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random
         Fourier features).
     n_components : int, default 100
-        Number of frequencies D; each gives two columns, a cosine and a sine. ``MarginGame`` counts
-        its own frequencies: its search starts at D draws, unless its ``n_rounds`` is None.
+        Number of frequencies D; each gives two columns, a cosine and a sine. ``MarginGame`` decides
+        by itself how many it keeps; its search starts at D draws, unless its ``n_rounds`` is None.
     n_candidates : int, default None
         With a learner: draw this many candidates N, learn their weights, then keep D of them. None
         learns on D.
@@ -194,9 +194,9 @@ class SpectralFeatures(FeatureMap):
     ) -> Self:
         """Learn from one more batch; the result is that of one fit on the rows of all batches.
 
-        The first batch determines the candidates, the bandwidth of the prior if that is "scale" or
-        "median", and the kind of y (labels or values). ``classes`` lists all labels that may occur;
-        without it, labels are collected from the batches.
+        The first batch determines the candidates and the kind of y (labels or values). It also
+        determines the bandwidth of the prior if that is "scale" or "median". ``classes`` lists all
+        labels that may occur; without it, labels are collected from the batches.
         """
         first = not hasattr(self, "measure_")
         if first:
@@ -225,8 +225,8 @@ class SpectralFeatures(FeatureMap):
         """Add the sums of another fit; the result is that of one fit on the rows of both.
 
         Both need the same candidates: the same prior with a number for its bandwidth, and the same
-        integer seed. Only the sums of the other fit are read, never its rows, so data that must
-        stay apart can be learned from together.
+        integer seed. Only the sums of the other fit are read, not its rows. So one measure can be
+        learned from data that must not be brought together.
         """
         for features in (self, other):
             check_is_fitted(features, "sums_")
@@ -333,8 +333,8 @@ class SpectralFeatures(FeatureMap):
         largest = float(np.abs(measure.frequencies).max(initial=0.0))
         if not largest < np.finfo(rows.dtype).max / 10:
             raise ValueError(
-                f"The frequencies for rows of this scale reach {largest:.1e}, which {rows.dtype} "
-                "does not hold. Scale the columns, e.g. by StandardScaler, or give the prior a "
+                f"The frequencies for rows of this scale reach {largest:.1e}, too large for "
+                f"{rows.dtype}. Scale the columns, e.g. by StandardScaler, or give the prior a "
                 "bandwidth."
             )
         # Every later selection starts from the same random numbers.
@@ -381,8 +381,8 @@ class SpectralFeatures(FeatureMap):
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
                 raise ValueError(
-                    f"n_candidates={self.n_candidates} without a learner: candidates are chosen by "
-                    "a learner. Give one, or leave n_candidates=None."
+                    f"n_candidates={self.n_candidates} needs a learner, which chooses between the "
+                    "candidates. Give one, or leave n_candidates=None."
                 )
         if self.learner is not None:
             check_learner(self.learner)
@@ -395,7 +395,7 @@ class SpectralFeatures(FeatureMap):
 
 def caveat_of(weights: np.ndarray | None) -> str:
     """Return why no theorem holds for rows with these weights; "" if there are none."""
-    return "" if weights is None else "weighted rows are no independent sample"
+    return "" if weights is None else "weighted rows are not an independent sample"
 
 
 def checked_features(model: Any) -> Any:
@@ -414,9 +414,9 @@ def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | N
         return transformer.fit(X, y)
     if not has_fit_parameter(transformer, "sample_weight"):
         raise ValueError(
-            f"{type(transformer).__name__} takes no sample_weight and would learn from weighted "
-            "rows as if all counted once. Use SpectralFeatures or LandmarkFeatures, or fit it "
-            "beforehand and give FrozenEstimator of scikit-learn."
+            f"{type(transformer).__name__} has no parameter sample_weight and would ignore the "
+            "weights. Use SpectralFeatures or LandmarkFeatures, or fit it beforehand and give "
+            "FrozenEstimator of scikit-learn."
         )
     return transformer.fit(X, y, sample_weight=weights)
 
@@ -433,7 +433,7 @@ def data_dependent_prior(prior: SpectralPrior | None) -> str:
     for name, value in prior.get_params().items():
         if isinstance(value, str):
             return (
-                f"{name}={value!r} reads the prior off the data; give a number chosen without "
+                f"{name}={value!r} takes the bandwidth from the data; give a number chosen without "
                 "these rows"
             )
     return learned_prior(prior)

@@ -33,19 +33,16 @@ from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constan
 from ..solvers.problem import feature_block
 from .ridge.spectral import feature_source
 
-# Widths of the Gaussian relative to the median margin, fixed before the second part of the data is
-# used.
+# Widths of the Gaussian, relative to the median margin; fixed before the second part is used.
 _WIDTHS = np.logspace(-2, 1, 13)
 # Distances of the posterior's mean from the prior's; the bound holds for any number of them.
 _MOVES = np.linspace(0, 1, 21)
-# Normal tails computed per trial to choose width and move on some of the rows; the bound then uses
-# all rows.
+# Most normal tails in memory at once while width and move are chosen, on some of the rows. The
+# bound then uses all rows.
 _MOST_TAILS = 2**19
-# Tolerance and largest number of passes of the logistic regressions; the bounds hold for any
-# solution.
+# Tolerance and most passes of the logistic regressions; the bounds hold for any solution.
 _TOLERANCE, _MOST_PASSES = 1e-6, 200
-# The trapezoidal rule for a mean over a standard normal variable is exact to rounding for smooth
-# functions.
+# Trapezoidal rule for a mean over a standard normal variable; exact to rounding if it is smooth.
 _NODES = np.linspace(-8, 8, 65)
 _NODE_WEIGHTS = np.exp(-(_NODES**2) / 2) / np.sum(np.exp(-(_NODES**2) / 2))
 
@@ -61,14 +58,15 @@ def certify(
 ) -> Bound:
     """Bound the risk of a fitted predictor on new rows, with probability 1 − delta over the rows.
 
-    For classifiers the risk is the probability of error, bounded by the exact binomial tail. With a
-    loss, and for regressors, it is the mean loss, bounded by the empirical Bernstein inequality.
+    The risk of a classifier is its probability of error, bounded by the exact binomial tail. With a
+    loss, and for regressors, the risk is the mean loss, bounded by the empirical Bernstein
+    inequality.
 
-    The rows must not have been used to fit the estimator, nor to choose its parameters or features;
-    otherwise the bound does not hold. ``CertifiedClassifier`` needs only its training data.
+    The bound only holds if the rows were not used to fit the estimator, or to choose its parameters
+    or features. ``CertifiedClassifier`` gives a bound from its training data alone.
 
-    Copies of a row count once; the ``reason`` of the bound reports them. Equal rows are independent
-    observations if the same inputs also occur with other targets.
+    Copies of a row count once, and the ``reason`` of the bound reports them. But if the same inputs
+    also occur with other targets, equal rows are independent observations, and each counts.
 
     Parameters
     ----------
@@ -117,9 +115,9 @@ def certify(
         return replace(binomial_tail(int(np.sum(wrong)), len(y), delta=delta), reason=note)
     if largest_loss is None:
         raise ValueError(
-            "A loss without a largest value has no such bound: one rare enormous error could hide. "
-            "Give largest_loss, where the loss is cut off, e.g. certify(model, X, y, "
-            "largest_loss=1.0)."
+            "largest_loss is None, but the bound needs a largest loss: without one, a rare and "
+            "enormous loss could be missed. Larger losses are replaced by it. Write e.g. "
+            "certify(model, X, y, largest_loss=1.0)."
         )
     check_positive(largest_loss, "largest_loss")
     losses = np.asarray((loss or _squared_error)(y, prediction), dtype=np.float64)
@@ -150,9 +148,9 @@ def _squared_error(y, prediction):
 def shares_for(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the probability of class ``codes`` under standard normal noise on scores, (n_rows,).
 
-    One column is the score of the second of two classes, which is predicted above zero: Φ(± score).
-    Of several columns the largest is predicted: E Π_k Φ(s_y + z − s_k) over all k but y, z standard
-    normal.
+    For two classes, the one column of scores is positive if the second class is predicted. The
+    probability is then Φ(± score). For more classes, the largest score is predicted, and the
+    probability is E Π_k Φ(s_y + z − s_k) over all k but y, with z standard normal.
     """
     if scores.shape[1] == 1:
         return ndtr(np.where(codes == 1, scores[:, 0], -scores[:, 0]))
@@ -169,27 +167,29 @@ class CertifiedClassifier(Classifier, Estimator):
     r"""Linear classifier on learned features with a bound on its risk, from training data alone.
 
     The rows are split at random. The features and a linear model w₀ are learned on the first part,
-    and the prior is N(w₀, σ²I). The linear model w is learned on all rows; the posterior is
-    N(w₀ + a (w − w₀), σ²I), and the PAC-Bayes-kl theorem on the second part bounds the risk of a
-    classifier that draws its weights from it:
+    and a linear model w on all rows. The prior is N(w₀, σ²I), and the posterior is
+    N(w₀ + a (w − w₀), σ²I). The PAC-Bayes-kl theorem on the second part bounds the risk R of a
+    classifier that draws its weights from the posterior:
 
     .. math::
         \mathrm{kl}(\hat R \,\|\, R) \le \frac{1}{m}
         \Big( \frac{\|a (w - w_0)\|^2}{2 \sigma^2} + \ln \frac{2 T \sqrt m}{\delta} \Big)
 
-    with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1]. For Gaussian
-    weights R̂ is a mean of normal tails, so nothing is sampled. With more than two classes each has
-    its own w, all in one vector above, and the largest w·φ(x) is predicted; the scores are
-    independent, so the probability of a class is an integral over one normal variable. The classes
-    of y must be all classes.
+    with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1]. R̂ is the risk
+    on the second part. For Gaussian weights it is a mean of normal tails, so nothing is sampled.
+
+    With more than two classes, each class has its own w, and the class with the largest w·φ(x) is
+    predicted. The vectors above then contain the weights of all classes. The scores are
+    independent, so the probability of a class is an integral over one normal variable. Every class
+    must occur in y.
 
     Copies of a row are in the same part and count once in the bounds, whose ``reason`` reports
-    them. Equal rows are independent observations, and count each, if the same inputs also occur
-    with other labels.
+    them. But if the same inputs also occur with other labels, equal rows are independent
+    observations, and each counts.
 
     A weight of h counts as h copies of a row while w₀ and w are learned. No theorem holds for
-    weighted rows, so a fit with ``sample_weight`` has bounds with ``valid=False``. Class weights
-    only set the cost of an error while w₀ and w are learned: the bounds are those of the plain
+    weighted rows, so bounds of a fit with ``sample_weight`` have ``valid=False``. Class weights
+    only set the cost of an error while w₀ and w are learned. The bounds are those of the plain
     risk, in which every row counts once.
 
     Parameters
@@ -209,11 +209,11 @@ class CertifiedClassifier(Classifier, Estimator):
 
     Attributes
     ----------
-    gibbs_bound_ : Bound on the risk of the randomized classifier that draws weights for each row
-    bound_ : Bound on the risk of ``predict``, which uses the mean weights: it returns the class
+    gibbs_bound_ : Bound on the risk of the randomized classifier, which draws weights for each row
+    bound_ : Bound on the risk of ``predict``, which uses the mean weights. It returns the class
         with the most votes, so its risk is at most twice that of the randomized classifier
-    coef_, intercept_, width_ : mean and standard deviation of the posterior; one row for each of
-        more than two classes
+    coef_, intercept_, width_ : mean and standard deviation of the posterior; with more than two
+        classes, ``coef_`` has one row for each
     expansion_ : the decision function as a sum of waves, if the features are ``SpectralFeatures``
         on a ``FourierMeasure``
 

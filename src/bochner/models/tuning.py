@@ -35,9 +35,10 @@ def tune_on_validation(
     X_validation: Any,
     y_validation: Any,
 ) -> Tuned:
-    """Try a grid of learner parameters and predictors; the alignment losses are computed once.
+    """Try a grid of learner parameters and predictors on validation rows.
 
-    Among equal scores, the first in the order of the grid is chosen.
+    The alignment losses of the training rows are computed once. Among equal scores, the first in
+    the order of the grid is chosen.
 
     Parameters
     ----------

@@ -131,9 +131,10 @@ def suggest_n_components(
 ) -> SuggestedComponents:
     """Return the number of frequencies for sup ‖K̃ − K‖ <= ``error`` on a set of this diameter.
 
-    The result has two numbers. ``promised`` is that of Theorem 10: a guarantee, but loose by orders
-    of magnitude. ``measured`` is an estimate from ten draws of 1000 frequencies: the ``confidence``
-    quantile of their largest errors on 1000 random differences, scaled by the rate D^(−1/2).
+    The result has two numbers. ``promised`` is that of Theorem 10: a guarantee, but larger than
+    needed by orders of magnitude. ``measured`` is an estimate from ten draws of 1000 frequencies.
+    It is the ``confidence`` quantile of their largest errors on 1000 random differences, scaled by
+    the rate D^(−1/2).
 
     Parameters
     ----------

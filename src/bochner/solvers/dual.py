@@ -66,10 +66,10 @@ def left_out_residuals(
 ) -> np.ndarray:
     """Return residuals of the fits without ``share`` of a row's weight.
 
-    These are r_i / (1 − share_i leverage_i), or a_i / C_ii for a share of one. A share above one
-    leaves copies of the row out with it: the leverages of equal rows add up. r_i = α a_i / h_i is
-    the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i. The result is infinite if
-    rounding dominates the divisor.
+    These are r_i / (1 − share_i leverage_i), or a_i / C_ii for a share of one. Here
+    r_i = α a_i / h_i is the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i. A share
+    above one also leaves out copies of the row, because the leverages of equal rows add up. The
+    result is infinite if rounding dominates the divisor.
     """
     residuals = dual * (alpha / weights)[:, None]
     remainder = 1 - share * (1 - diagonal * alpha / weights)
@@ -166,9 +166,9 @@ class CholeskySystem:
 class InverseSystem:
     """One ridge by the inverse C, with leave-one-out residuals and their derivative in the ridge.
 
-    Faster than an eigendecomposition unless there are dozens of ridges. ``gram`` is not changed,
-    only its lower half is read, and its precision is used. Raises ``numpy.linalg.LinAlgError`` if
-    K + α / h is not positive definite in this precision.
+    It is faster than an eigendecomposition unless there are dozens of ridges. Only the lower half
+    of ``gram`` is read, and it is not changed. Computes in the precision of ``gram``, and raises
+    ``numpy.linalg.LinAlgError`` if K + α / h is not positive definite in this precision.
     """
 
     def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float):

@@ -164,7 +164,7 @@ class IterativeFactorization(Factorization):
         solution, n_iter = self.solver.steps(operator, right_side, diagonal)
         if n_iter >= self.solver.max_iter:
             warnings.warn(
-                f"{self.solver!r} stopped after max_iter={n_iter} steps short of "
+                f"{self.solver!r} stopped after max_iter={n_iter} steps without reaching "
                 f"tol={self.solver.tol}. Raise max_iter or alpha.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -180,7 +180,7 @@ class IterativeFactorization(Factorization):
             return gram @ coefficients
         if self.data is None:
             raise ValueError(
-                "The Gram matrix was too large to be kept, and the rows are gone. Call fit again."
+                "The Gram matrix was too large to be stored, and the rows were not. Call fit again."
             )
         weights = [] if self.data.weights is None else [self.data.weights]
         row_bytes = 8 * coefficients.shape[1]
@@ -248,7 +248,7 @@ class StochasticFactorization(Factorization):
     def solve(self, alpha: float) -> Solution:
         if self.data is None:
             raise ValueError(
-                "Stochastic descent needs the rows, and they are gone. Call fit again."
+                "Stochastic descent needs the rows, which are not stored. Call fit again."
             )
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.target.rows)

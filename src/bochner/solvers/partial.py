@@ -25,7 +25,7 @@ class PartialStatistics(RidgeStatistics):
     """Sums over the observed entries.
 
     ``gram`` (n_outputs, n_columns, n_columns) and ``feature_sum`` (n_outputs, n_columns) are sums
-    over the rows that observe an output, ``observed`` (n_outputs,) the weight of these rows, and
+    over the rows that observe an output. ``observed`` (n_outputs,) is the weight of these rows, and
     ``weight`` its mean. Only the diagonal of ``target_gram`` is used.
     """
 

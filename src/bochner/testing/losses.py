@@ -10,8 +10,8 @@ import numpy as np
 def check_loss(loss: Any, targets: Any = None) -> None:
     """Check that a loss of your own can be used by the boosters and by convex solvers.
 
-    The checks: derivatives against finite differences, convexity, positive curvature, ``start``
-    against constants around it, ``bend`` against the second derivative, and finite values also for
+    Derivatives are compared with finite differences, ``bend`` with the second derivative, and
+    ``start`` with other constants. The loss must be convex with positive curvature, and finite for
     large scores.
 
     Parameters
