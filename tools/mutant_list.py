@@ -133,10 +133,10 @@ MUTANTS: list[Mutant] = [
             "certificate-widths-free": ("n_tried=len(_WIDTHS)", "n_tried=1"),
             "certificate-never-moves": ("np.linspace(0, 1, 21)", "np.zeros(21)"),
             "certificate-divergence": ("/ (2 * widths**2)", "/ (4 * widths**2)"),
-            "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
+            "certificate-gibbs-twice": ("2 * bound.value", "bound.value"),
             "certificate-on-all-rows": (
-                "self._choose(rows, codes, first, observations,",
-                "self._choose(rows, codes, first, first + second,",
+                "self._minimize_bound(rows, codes, first, observations,",
+                "self._minimize_bound(rows, codes, first, first + second,",
             ),
             "certificate-one-class-moves~": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
             "certificate-prior-on-all-rows": (

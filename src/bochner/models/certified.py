@@ -273,7 +273,7 @@ class CertifiedClassifier(Classifier, Estimator):
         caveat = caveat or learned_prior(features)
         note = "" if equal is None else repeated_in_words(equal)
         fields = {"valid": not caveat, "reason": caveat or note}
-        self._choose(rows, codes, first, observations, prior_mean, step, fields)
+        self._minimize_bound(rows, codes, first, observations, prior_mean, step, fields)
         self.__dict__.pop("expansion_", None)
         if isinstance(source := feature_source(self.features_), FourierMeasure):
             self.expansion_ = Expansion.of(source, self.coef_.T, self.intercept_)
@@ -330,46 +330,48 @@ class CertifiedClassifier(Classifier, Estimator):
         fitted[present] = coefficients - coefficients.mean(axis=0)
         return fitted
 
-    def _choose(self, rows, codes, first, second, prior_mean, step, fields):
+    def _minimize_bound(self, rows, codes, first, second, prior_mean, step, fields):
         """Select the width and the move with the smallest bound on the second part.
 
-        Widths are relative to the median margin of the first part. ``fields`` belong to both
-        bounds.
+        ``first`` and ``second`` are the counts of the rows in each part. Widths are relative to the
+        median margin of the first part. ``fields`` belong to both bounds.
         """
         both = np.concatenate([prior_mean, step])
         scores = rows.values(self._block(_unit_scores_block, both), len(both), dtype=np.float64)
-        scale = _median_margin(scores, first) or 1.0
+        start, change = np.split(scores, 2, axis=1)
+        scale = _median_margin(start, first) or 1.0
+        counted_rows = np.flatnonzero(second)
+        whole = [values[counted_rows] for values in (start, change, codes, second)]
         tails = 1 if len(step) == 1 else len(step) * len(_NODES)
         some_rows = rows.spread(max(1, _MOST_TAILS // tails), second)
-        sample = tuple(column[some_rows] for column in (scores, codes, second))
-        total = float(np.sum(second))
-        n_counted = max(1, int(total))
+        sample = [values[some_rows] for values in (start, change, codes, second)]
+        n_counted = max(1, int(np.sum(second)))
 
         # Only the choice depends on the sample: the theorem holds for all moves and widths at once,
         # on all rows.
         widths, moves = np.repeat(scale * _WIDTHS, len(_MOVES)), np.tile(_MOVES, len(_WIDTHS))
         divergences = moves**2 * np.sum(step**2) / (2 * widths**2)
-        risks = np.empty(len(widths))
         n_at_once = max(1, _MOST_TAILS // (tails * len(some_rows)))
+        risks = np.empty(len(widths))
         for begin in range(0, len(widths), n_at_once):
             some = slice(begin, begin + n_at_once)
-            right = _right_counts(widths[some], moves[some], *sample)
-            risks[some] = np.clip(1 - right / sample[2].sum(), 0.0, 1.0)
+            risks[some] = _gibbs_risks(widths[some], moves[some], *sample)
         budgets = pac_bayes_budget(divergences, n_counted, self.delta, len(_WIDTHS))
         best = int(np.argmin(inverse_binary_kls(risks, budgets)))
         self.width_, move = widths[best], moves[best]
-        right = _right_counts(widths[[best]], moves[[best]], scores, codes, second)[0]
-        risk = float(np.clip(1 - right / total, 0.0, 1.0))
+        risk = float(_gibbs_risks(widths[[best]], moves[[best]], *whole)[0])
         bound = pac_bayes_kl(
             risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS)
         )
         self.gibbs_bound_ = replace(bound, **fields)
-        value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
         if len(mean) == 1:
             self.coef_, self.intercept_ = mean[0, :-1], float(mean[0, -1])
-        errors = float(_errors(move, scores, codes, second) / total)
+        start, change, codes, counts = whole
+        wrong = predicted_codes(start + move * change) != codes
+        errors = float(np.sum(wrong * counts) / np.sum(second))
+        value = min(1.0, 2 * bound.value)
         self.bound_ = replace(
             self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors
         )
@@ -392,28 +394,20 @@ def _learned_features(features, rows, target, first, weights, repeats):
     return fitted_transformer(features, X, y, None if weights is None else weights[numbers])
 
 
-def _right_counts(widths, moves, scores, codes, counts):
-    """Return how often the randomized classifier is right, for each width and move.
+def _gibbs_risks(widths, moves, start, change, codes, counts):
+    """Return the risk of the randomized classifier on these rows, for each width and move.
 
-    The columns of ``scores`` are those before the step, and those of the step.
+    Scores are ``start`` plus the move times ``change``.
     """
-    some = counts > 0
-    (start, change), codes = np.split(scores[some], 2, axis=1), codes[some]
     scores = (start + moves[:, None, None] * change) / widths[:, None, None]
     right = shares_for(scores.reshape(-1, scores.shape[2]), np.tile(codes, len(moves)))
-    return np.sum(right.reshape(len(moves), -1) * counts[some], axis=1)
-
-
-def _errors(move, scores, codes, counts):
-    """Return the number of errors of the mean weights."""
-    some = counts > 0
-    start, change = np.split(scores[some], 2, axis=1)
-    return np.sum((predicted_codes(start + move * change) != codes[some]) * counts[some])
+    right = np.sum(right.reshape(len(moves), -1) * counts, axis=1)
+    return np.clip(1 - right / counts.sum(), 0.0, 1.0)
 
 
 def _median_margin(scores, counts):
-    """Return the median margin before the step, of rows with a count."""
-    margins, some = _margins(scores[:, : scores.shape[1] // 2]), counts > 0
+    """Return the median margin of the rows with a count."""
+    margins, some = _margins(scores), counts > 0
     distinct, shares = counted(margins[some], counts[some])
     return quantile(distinct, shares, 0.5)
 
