@@ -93,9 +93,7 @@ def test_names_cannot_leave_the_folder(folder, name):
 
 def test_nothing_at_hand_says_what_to_set(folder):
     assert datasets.where("occupancy") == "nowhere"
-    with pytest.raises(
-        FileNotFoundError, match=r"BOCHNER_DATA to a folder with occupancy\.npz"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"BOCHNER_DATA to a folder with occupancy\.npz"):
         datasets.load("occupancy")
 
 

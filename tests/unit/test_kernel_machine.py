@@ -237,7 +237,7 @@ def test_products_row_block_by_row_block_are_those_of_the_matrix(monkeypatch):
     whole = GramProducts(Laplace(), X, linear, 2**31)
     monkeypatch.setattr("bochner.solvers.dual_iterative._BLOCK_BYTES", 8 * 150 * 40)
     blocks = GramProducts(Laplace(), X, linear, 1)
-    assert blocks.held is None
+    assert blocks.gram is None
     exact = (Laplace().kernel(X) + (X * linear) @ X.T) @ V
     np.testing.assert_allclose(whole.times(V.T), exact.T, atol=1e-11)
     np.testing.assert_allclose(blocks.times(V.T), exact.T, atol=1e-11)

@@ -29,7 +29,7 @@ def margin_regret(
     C : float, default 1.0
         Weight of the loss.
     search_error : float, default 0.0
-        ε̄, the mean difference between the highest peaks and those that were found.
+        ε̄, the mean difference between the highest peaks and those of the search.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
 

@@ -31,8 +31,9 @@ from ..learners.alignment import class_sums, fourier_sums
 from ..measures.fourier import FourierMeasure
 from ..priors import Gaussian
 from ..priors.base import RadialPrior
+from .caveats import prior_caveat, weights_caveat
 from .landmark_choice import Landmarks, choose_landmarks
-from .spectral import FeatureMap, caveat_of, data_dependent_prior, drawn_candidates
+from .spectral import FeatureMap, drawn_candidates
 
 # Landmarks by default: fewer lose accuracy, more take longer.
 _MANY_LANDMARKS = 300
@@ -42,11 +43,10 @@ _MANY_LANDMARKS = 300
 class LandmarkFeatures(FeatureMap):
     """Similarities to landmarks, each with its own pseudo-posterior over frequencies.
 
-    For a landmark x_l with label y_l, the loss L̂^l(ω) is small if cos ω·(x_l − x) is large for the
-    rows x with this label and small for the others. The learner computes weights Q^l_m of the
-    frequencies from these losses; for ``PacBayes`` they are Q^l_m ∝ exp(−β √n L̂^l(ω_m)). The
-    features are x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l. See Letarte et al. 2019, Section 4.2 and
-    Eq. 12.
+    A landmark x_l has a label y_l. The loss L̂^l(ω) is small if cos ω·(x_l − x) is large for rows x
+    with this label and small for the others. The learner computes weights Q^l_m of the frequencies
+    from these losses. For ``PacBayes`` they are Q^l_m ∝ exp(−β √n L̂^l(ω_m)). The features are
+    x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l. See Letarte et al. 2019, Section 4.2 and Eq. 12.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class LandmarkFeatures(FeatureMap):
         return y is not None or self.similarity == "learned"
 
     def _fit(self, data):
-        self._caveat, weights = caveat_of(data.weights), data.weights
+        self._caveat, weights = weights_caveat(data.weights), data.weights
         n_samples = len(data) if weights is None else float(np.sum(weights))
         target = data.target.present(weights) if isinstance(data.target, Labels) else data.target
         different = without_repetitions(data.rows, target, weights)
@@ -223,9 +223,9 @@ class LandmarkFeatures(FeatureMap):
         theorem holds for the weights of any learner, at a t fixed before the data: β √n for
         ``PacBayes``, √n else. ``form="kl"`` needs no t.
 
-        ``independent=True`` states that your own landmarks, given as a pair (points, labels), were
-        drawn apart from the rows, as in Section 4.2 of Letarte et al. Each is then compared with
-        all n rows, and the union runs over the landmarks.
+        ``independent=True`` states that your own landmarks, a pair (points, labels), were drawn
+        independently of the rows, as in Section 4.2 of Letarte et al. Each of them is then compared
+        with all n rows, and the union runs over the landmarks.
         """
         self._check_learned()
         check_flag(independent, "independent")
@@ -233,7 +233,7 @@ class LandmarkFeatures(FeatureMap):
             kind = self.landmarks if isinstance(self.landmarks, str) else "points without labels"
             raise ValueError(
                 f"independent=True needs landmarks that do not depend on the rows, got {kind!r}. "
-                "Write landmarks=(points, labels) with points that were drawn apart."
+                "Write landmarks=(points, labels) with points that were drawn independently."
             )
         report, learner = self.report_, self._component("learner")
         empirical = report.empirical(report.weights)
@@ -263,11 +263,11 @@ class LandmarkFeatures(FeatureMap):
         )
         if not (in_sample or independent or isinstance(self.landmarks, str)):
             own = (
-                "own landmarks: it holds only if they and their labels were drawn apart from the "
+                "own landmarks: it holds only if they and their labels are independent of the "
                 "rows; write independent=True if they were"
             )
             bound = replace(bound, reason=own)
-        reason = data_dependent_prior(self.prior) or self._caveat
+        reason = prior_caveat(self.prior) or self._caveat
         if not reason and not self._by_label:
             reason = "similarities of real targets must be at most 1 and fixed without the rows"
         return replace(bound, valid=False, reason=reason) if reason else bound

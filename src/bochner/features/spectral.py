@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -29,6 +29,7 @@ from ..learners import AlignmentLearner, PacBayesGaussian, check_learner
 from ..learners.alignment import LabelSums, alignment_sums
 from ..measures.fourier import SELECTIONS, FourierMeasure, effective_atoms, selected_atoms
 from ..priors import Gaussian, SpectralPrior
+from .caveats import prior_caveat, weights_caveat
 
 # Candidates for float32 rows are drawn in float64 pieces of this many bytes.
 _DRAW_BYTES = 2**27
@@ -130,8 +131,8 @@ class SpectralFeatures(FeatureMap):
         exactly
     prior_ : the prior with its bandwidth resolved from the data
     report_ : the report of the learner
-    learned_ : the measure over all candidates, before D of them were kept (learners by alignment)
-    selected_ : numbers of the candidates that were kept (learners by alignment)
+    learned_ : the measure over all candidates (learners by alignment)
+    selected_ : numbers of the selected candidates (learners by alignment)
     sums_ : the additive statistics of the data behind the weights (learners by alignment)
     n_features_in_, feature_names_in_
 
@@ -214,7 +215,7 @@ class SpectralFeatures(FeatureMap):
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
         target = as_target(y, len(rows), classes=self._classes, kind=kind)
         sums = alignment_sums(self.candidates_, rows, target, weights)
-        self._caveat: str = self._caveat or caveat_of(weights)
+        self._caveat: str = self._caveat or weights_caveat(weights)
         self.sums_ = sums if first else self.sums_ + sums
         if self.sums_.n_samples > 1:  # a single row has no pairs
             self._use_sums()
@@ -296,7 +297,7 @@ class SpectralFeatures(FeatureMap):
                 self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_)
             )
         bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
-        reason = data_dependent_prior(self.prior) or self.sums_.caveat or self._caveat
+        reason = prior_caveat(self.prior) or self.sums_.caveat or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _bound_of_draws(self, learner, delta, of, form):
@@ -304,7 +305,7 @@ class SpectralFeatures(FeatureMap):
         n_drawn = len(self.measure_) if of == "selected" else None
         bound = learner.bound(self.report_, n_drawn, delta=delta, form=form)
         prior = self.prior if learner.prior is None else learner.prior
-        reason = data_dependent_prior(prior) or self._caveat
+        reason = prior_caveat(prior) or self._caveat
         if not reason and of == "selected" and self.n_candidates is not None:
             reason = "the frequencies are selected from draws; write n_candidates=None"
         return replace(bound, valid=False, reason=reason) if reason else bound
@@ -319,7 +320,7 @@ class SpectralFeatures(FeatureMap):
         rows, rng = data.rows, as_generator(self.random_state)
         self.prior_ = self._component("prior").resolved(rows, data.weights)
         self._classes = None
-        self._caveat = caveat_of(data.weights)
+        self._caveat = weights_caveat(data.weights)
         self._warned = False
         n_atoms = self.n_candidates or self.n_components
         if isinstance(self.prior_, FourierMeasure) and len(self.prior_) <= n_atoms:
@@ -328,7 +329,7 @@ class SpectralFeatures(FeatureMap):
             measure = drawn_candidates(self.prior_, n_atoms, rows, rng, self.sampling)
         else:
             measure = self.prior_.sample(n_atoms, rows.n_features, rng, self.sampling)
-        if data_dependent_prior(self.prior):
+        if prior_caveat(self.prior):
             measure = measure.marked_learned()
         largest = float(np.abs(measure.frequencies).max(initial=0.0))
         if not largest < np.finfo(rows.dtype).max / 10:
@@ -393,11 +394,6 @@ class SpectralFeatures(FeatureMap):
         return tags
 
 
-def caveat_of(weights: np.ndarray | None) -> str:
-    """Return why no theorem holds for rows with these weights; "" if there are none."""
-    return "" if weights is None else "weighted rows are not an independent sample"
-
-
 def checked_features(model: Any) -> Any:
     """Return the features of a model after a check; a measure stands for all of its atoms."""
     features = model._component("features")
@@ -419,46 +415,6 @@ def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | N
             "FrozenEstimator of scikit-learn."
         )
     return transformer.fit(X, y, sample_weight=weights)
-
-
-def data_dependent_prior(prior: SpectralPrior | None) -> str:
-    """Return why no theorem holds with this prior, which must not depend on the rows, or ""."""
-    if isinstance(prior, FourierMeasure):
-        return learned_prior(prior)
-    if prior is None:
-        return (
-            "the default prior takes its bandwidth from the data; give a prior with a number, "
-            "e.g. Gaussian(gamma=1.0)"
-        )
-    for name, value in prior.get_params().items():
-        if isinstance(value, str):
-            return (
-                f"{name}={value!r} takes the bandwidth from the data; give a number chosen without "
-                "these rows"
-            )
-    return learned_prior(prior)
-
-
-def learned_prior(owner: Any) -> str:
-    """Return why no theorem holds if ``owner`` is or has a prior or measure that was learned.
-
-    The result is "" if there is none.
-    """
-    parts = owner.get_params(deep=True).values() if isinstance(owner, BaseEstimator) else ()
-    for value in (owner, *parts):
-        if isinstance(value, FourierMeasure):
-            if value.learned:
-                return (
-                    "the measure given as prior was learned; if that was on data without these "
-                    "rows, write dataclasses.replace(measure, learned=False)"
-                )
-        elif isinstance(value, SpectralPrior) and value._learned:
-            name = type(value).__name__
-            return (
-                "the prior was learned by Evidence or PacBayesGaussian; if that was on data "
-                f"without these rows, write a new prior {name}(...) with the learned numbers"
-            )
-    return ""
 
 
 def drawn_candidates(

@@ -19,13 +19,12 @@ from ..data.columns import counted, quantile
 from ..data.repetitions import independent_rows, repeated_in_words
 from ..data.training import TrainingData, split_observations, without_repetitions
 from ..expansions.waves import Expansion, ExpansionModel
+from ..features.caveats import learned_caveat, weights_caveat
 from ..features.spectral import (
     FeatureMap,
     SpectralFeatures,
-    caveat_of,
     checked_features,
     fitted_transformer,
-    learned_prior,
 )
 from ..losses import predicted_codes
 from ..measures.fourier import FourierMeasure
@@ -249,7 +248,7 @@ class CertifiedClassifier(Classifier, Estimator):
         counts = data.weights if self.class_weight is None else data.counts
         equal = replace(data, weights=counts, counts=None).equal_rows()
         distinct = without_repetitions(data.rows, data.target, counts)
-        caveat = caveat_of(counts)
+        caveat = weights_caveat(counts)
         rows, target, codes = distinct.rows, distinct.target, distinct.target.codes
         self.classes_, costs = target.classes, target.costs(self.class_weight, distinct.weights)
         rng = as_generator(self.random_state)
@@ -270,7 +269,7 @@ class CertifiedClassifier(Classifier, Estimator):
         prior_mean = self._linear(rows, codes, weighed)
         costs_of_rows = 1.0 if costs is None else costs
         step = self._linear(rows, codes, (first + second) * costs_of_rows) - prior_mean
-        caveat = caveat or learned_prior(features)
+        caveat = caveat or learned_caveat(features)
         note = "" if equal is None else repeated_in_words(equal)
         fields = {"valid": not caveat, "reason": caveat or note}
         self._minimize_bound(rows, codes, first, observations, prior_mean, step, fields)

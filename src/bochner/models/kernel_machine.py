@@ -36,7 +36,7 @@ _TOL_OF_FLOAT32 = 1e-4
 class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     """Kernel ridge regression with the closed-form kernel of a prior.
 
-    Minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖² over the functions f of the kernel
+    Minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖². The functions f are those of the kernel
     k(x, z) + Σ_j linear_j x_j z_j / d. The h_i are the weights of the rows, and the intercept b is
     not penalized. The kernel is exact: the model is the limit of ``SpectralRidge`` for many
     features.

@@ -136,7 +136,7 @@ class OperatorKernel(NestedDefaults, ABC):
     def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
         """Return this kernel with the parameters that depend on the training outputs as numbers.
 
-        ``covariance`` is that of the outputs; ``spectrum`` holds the arguments of
+        ``covariance`` is that of the outputs; ``spectrum`` are the arguments of
         ``learned_output_matrix`` if features were factorized.
         """
         return self

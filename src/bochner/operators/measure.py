@@ -34,7 +34,7 @@ class OperatorMeasure(AtomicMeasure):
     scalar : FourierMeasure
         The frequencies ω and weights w.
     factors : array (n_atoms, n_outputs, rank) or (1, n_outputs, rank)
-        The matrices B, real or complex; one when all atoms share it.
+        The matrices B, real or complex; one if all atoms share it.
     weights : array (n_atoms,), default None
         Other weights w than those of ``scalar``.
 

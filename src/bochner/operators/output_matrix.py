@@ -72,8 +72,8 @@ def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
         )
     if not np.all(np.isfinite(graph)) or np.any(graph < 0):
         raise ValueError(
-            f"adjacency must hold finite non-negative weights, got {graph.min():.3g}. Write 0 for "
-            "outputs that are not related."
+            f"adjacency must contain finite non-negative weights, got {graph.min():.3g}. Write 0 "
+            "for outputs that are not related."
         )
     if not np.allclose(graph, graph.T):
         raise ValueError("adjacency must be symmetric. Write e.g. (G + G.T) / 2.")
@@ -110,7 +110,7 @@ def learned_output_matrix(
     The model is Y = Φ W + noise. Rows of W come from N(0, A), and the noise has a variance σ² that
     is learned too. Both are found by expectation maximization, in the eigenbases of ΦᵀΦ = U diag(s)
     Uᵀ and of A. Only sums over the rows are needed. A is scaled to mean variance 1, because only
-    its shape matters beside a ridge.
+    its shape matters if a ridge is chosen, too.
 
     Parameters
     ----------

@@ -193,8 +193,8 @@ class InverseSystem:
         # Centered, so that rounding is relative to deviations and not to the mean.
         center = np.average(targets, axis=0, weights=self.weights)
         plain = self._times(targets - center)
-        dual, shift, taken = _with_intercept(np.column_stack([plain, self.flat]), True)
-        diagonal = np.diag(self.inverse).astype(np.float64) - taken
+        dual, shift, removed = _with_intercept(np.column_stack([plain, self.flat]), True)
+        diagonal = np.diag(self.inverse).astype(np.float64) - removed
         unit = np.ones(len(dual)) if observations is None else 1 / np.maximum(observations, 1.0)
         left_out = left_out_residuals(dual, diagonal, self.alpha, self.weights, unit)
         # C = G − flat flatᵀ / Σ flat, and ∂C/∂α = −C h⁻¹ C.
@@ -206,7 +206,7 @@ class InverseSystem:
         cross = self._times((self.flat / self.weights)[:, None])[:, 0]
         own = np.sum(self.flat**2 / self.weights)
         diagonal_slope = -(
-            squares - 2 * cross * self.flat / self.flat.sum() + taken * own / self.flat.sum()
+            squares - 2 * cross * self.flat / self.flat.sum() + removed * own / self.flat.sum()
         )
         share = self.alpha / self.weights
         remainder = 1 - unit * (1 - diagonal * share)

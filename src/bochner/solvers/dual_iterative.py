@@ -42,21 +42,21 @@ class MatrixProducts:
 class GramProducts:
     """K times vectors for the kernel of a prior plus x·diag(linear)·z.
 
-    K is kept in memory if it fits, and else computed in blocks of rows.
+    K is stored if it fits into memory, and else computed in blocks of rows for each product.
     """
 
     def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
         self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
         # A block, the previous one and temporaries of the threads fit into ``max_bytes``.
         self.block_bytes = min(_BLOCK_BYTES, max_bytes // 4)
-        self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
+        self.gram = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
     def times(self, vectors: np.ndarray) -> np.ndarray:
         """Return K v for each of the vectors, which are rows."""
         dtype, vectors = vectors.dtype, vectors.astype(self.X.dtype, copy=False)
         product = ((vectors @ self.X) * self.linear) @ self.X.T
-        if self.held is not None:
-            product += vectors @ self.held
+        if self.gram is not None:
+            product += vectors @ self.gram
             return product.astype(dtype, copy=False)
         size = max(1, self.block_bytes // (self.X.itemsize * len(self.X)))
         for start in range(0, len(self.X), size):
@@ -138,7 +138,7 @@ def _factor(matrix, share):
     while not factorize(triangle := matrix + share * step):
         if not share < 1:  # more than rounding
             raise np.linalg.LinAlgError(
-                "The kernel matrix is not positive definite, or holds NaN or infinity."
+                "The kernel matrix is not positive definite, or contains NaN or infinity."
             )
         share = max(10 * share, 1e-10)
     return triangle

@@ -135,15 +135,15 @@ class LBFGS(IterativeSolver):
                 raise StopIteration  # ends SciPy's loop
 
         start = np.zeros(root.size)
-        found = minimize(
+        minimum = minimize(
             value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=report
         )
-        return found.x.reshape(root.shape) / root, int(found.nit)
+        return minimum.x.reshape(root.shape) / root, int(minimum.nit)
 
 
 @dataclass(frozen=True, eq=False)
 class IterativeFactorization(Factorization):
-    """Runs the solver for each ridge; nothing is factorized."""
+    """A problem without a factorization: the solver runs for each ridge."""
 
     solver: IterativeSolver
     problem: RidgeProblem
@@ -238,7 +238,7 @@ class StochasticGradient(Solver):
 
 @dataclass(frozen=True, eq=False)
 class StochasticFactorization(Factorization):
-    """Runs one descent for each ridge; nothing is factorized."""
+    """A problem without a factorization: one descent runs for each ridge."""
 
     solver: StochasticGradient
     problem: RidgeProblem

@@ -462,7 +462,7 @@ class Solver(BaseEstimator, ABC):
     def init(
         self, problem: RidgeProblem, data: TrainingData | None = None, rng: Seed = None
     ) -> Factorization:
-        """Return the factorization; ``data`` are the rows of the sums, None if they are gone."""
+        """Return the factorization; ``data`` are the rows of the sums, None if not stored."""
 
     def check_parameters(self) -> None:
         """Raise an error for parameters that cannot be used."""

@@ -61,12 +61,12 @@ def _loss_targets(loss, rng, n_rows=200):
 
 def _check_loss_derivatives(loss, targets, scores, rng, step=1e-6):
     gradient, curvature = loss.derivatives(targets, scores)
-    for name, found in (("gradient", gradient), ("curvature", curvature)):
+    for name, derivative in (("gradient", gradient), ("curvature", curvature)):
         _require(
-            np.shape(found) == scores.shape,
+            np.shape(derivative) == scores.shape,
             loss,
             "derivatives",
-            f"the {name} has shape {np.shape(found)}, scores have {scores.shape}",
+            f"the {name} has shape {np.shape(derivative)}, scores have {scores.shape}",
         )
     _require(np.all(curvature > 0), loss, "derivatives", "the curvature must be positive")
     _require(

@@ -129,7 +129,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         few = rows is not None
         n_unknowns = self._n_unknowns(n_columns)
         solver = self._chosen_solver(n_columns, n_unknowns, few)
-        # Few rows do not need the large matrix; if it is not too large it is kept for partial_fit.
+        # Few rows do not need the large matrix, but partial_fit does; it is stored if it fits.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
         block, shift = feature_block(self._source), self._shift(data)
         dense = whole and solver.needs_matrix and matrix_fits(n_unknowns)
