@@ -394,7 +394,7 @@ def test_what_needs_rows_here_says_so():
     estimator, y = CASES["values"]
     model = clone(estimator).fit(there(X), there(y))
     for look in (model.effects, model.shapley, model.input_gradient):
-        with pytest.raises(TypeError, match="of rows in memory, not on a cluster"):
+        with pytest.raises(TypeError, match="need rows in memory, but X is on a cluster"):
             look(there(X))
     with pytest.raises(ValueError, match="X has 3 features, but SpectralRegressor is expecting 4"):
         model.predict(there(X[:, :3]))

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.columns import is_frame
+from ..tabular import SpectralClassifier, SpectralRegressor
 
 # Okabe and Ito's colors, safe for color-blind readers: first class blue, second orange.
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
@@ -96,6 +97,14 @@ def last_step(model: Any, drawn: str, *kinds: type) -> Any:
 def prepared(model: Any, X: Any) -> Any:
     """Return rows as the last step of a pipeline reads them; X itself for other models."""
     return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
+
+
+def tabular_model(model: Any, X: Any, drawn: str) -> tuple[Any, Any]:
+    """Return the tabular model that ``model`` is or ends with, and X as this model reads it."""
+    step = last_step(model, drawn, SpectralClassifier, SpectralRegressor)
+    if X is None:
+        raise ValueError(f"{drawn} of a model needs rows. Write {drawn}(model, X).")
+    return step, prepared(model, X)
 
 
 def shortly(model: Any) -> str:

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..data.columns import is_frame
-from ..tabular import SpectralClassifier, SpectralRegressor
-from ._canvas import BLUE, last_step, panels, prepared
+from ._canvas import BLUE, panels, tabular_model
 
-# Levels of a category that are drawn at most.
+# Most levels of a category that are drawn.
 _LEVELS = 20
 
 
@@ -20,13 +19,14 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
 
     Parameters
     ----------
-    model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline that ends with one
-        Of a classifier the log-odds of the second class (of several: the log-probability of the
-        last one) are drawn; columns are those that a pipeline has made.
+    model : SpectralRegressor, SpectralClassifier, or a pipeline that ends with one
+        A fitted model. For a classifier the figure shows effects on the log-odds of the second
+        class; for more than two classes, on the log-probability of the last one. Columns are those
+        that reach the last step of a pipeline.
     X : array or frame
-        Rows that the effects are drawn over, as the whole model takes them.
+        Rows over which the effects are drawn, as in ``predict``.
     n_strongest : int, default 6
-        How many effects are drawn.
+        Number of effects.
     level : float, default None
         Probability of confidence bands, e.g. 0.9, see ``SpectralRegressor.effects``.
 
@@ -39,8 +39,7 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
     >>> len(plot_effects(model, X, n_strongest=1, level=0.9).axes)
     1
     """
-    whole, model = model, last_step(model, "plot_effects", SpectralClassifier, SpectralRegressor)
-    X = prepared(whole, X)
+    model, X = tabular_model(model, X, "plot_effects")
     effects = model.effects(X, max_order=1, level=level)
     main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main
     half = np.zeros(main.shape)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..data.columns import is_frame
-from ..tabular import ShapleyValues, SpectralClassifier, SpectralRegressor
-from ._canvas import BLUE, GRAY, ORANGE, blank, last_step, prepared
+from ..tabular import ShapleyValues
+from ._canvas import BLUE, GRAY, ORANGE, blank, tabular_model
 
 # Longest text of a cell beside the name of its column.
 _LONGEST_TEXT = 20
@@ -25,7 +25,7 @@ def plot_shapley(
     model : SpectralRegressor, SpectralClassifier, a pipeline that ends with one, or ShapleyValues
         A fitted model, whose Shapley values are computed for this row, or computed values.
     X : array or frame, default None
-        Rows, as the whole model takes them. Not for ``ShapleyValues``, which hold their rows.
+        Rows, as in ``predict``. Not for ``ShapleyValues``, which have their rows.
     row : int, default 0
         The place of the row.
     n_strongest : int, default 8
@@ -76,15 +76,12 @@ def _values(model, X, row):
     if isinstance(model, ShapleyValues):
         if X is not None:
             raise ValueError(
-                "ShapleyValues hold their rows, and X was given, too. Write "
+                "ShapleyValues have their rows, but X was given, too. Write "
                 "plot_shapley(values, row=...)."
             )
         _check_row(row, len(model))
         return model, row
-    whole, model = model, last_step(model, "plot_shapley", SpectralClassifier, SpectralRegressor)
-    if X is None:
-        raise ValueError("plot_shapley of a model needs rows. Write plot_shapley(model, X).")
-    X = prepared(whole, X)
+    model, X = tabular_model(model, X, "plot_shapley")
     _check_row(row, X.shape[0])
     place = row % X.shape[0]
     return model.shapley(_rows(X, slice(place, place + 1))), 0

@@ -17,7 +17,7 @@ _FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TreeMember:
-    """Histogram trees on the prepared columns: probabilities of classes, or one model an output."""
+    """Histogram trees on prepared columns: one model for all classes, or one for each output."""
 
     models: tuple[HistGradientBoostingClassifier | HistGradientBoostingRegressor, ...]
     n_outputs: int
@@ -89,8 +89,8 @@ def cross_fitted_trees(
 def _fold_shares(data, rng):
     """Return the share of each row that is held out in each fold, (n_folds, n_rows).
 
-    A row that stands for several observations is spread over the folds, as rows drawn one by one
-    would be.
+    A row that stands for several observations has shares in several folds, as if its observations
+    were drawn one by one.
     """
     n_rows = len(data)
     n_folds = min(_FOLDS, n_rows)

@@ -86,7 +86,7 @@ def test_wrong_arguments_are_refused():
     values = example()
     with pytest.raises(ValueError, match="one of the 4 rows, got 4"):
         plot_shapley(values, row=4)
-    with pytest.raises(ValueError, match="hold their rows, and X was given"):
+    with pytest.raises(ValueError, match="have their rows, but X was given"):
         plot_shapley(values, values.data)
     model = SpectralRegressor().fit(np.arange(20.0)[:, None], np.arange(20.0))
     with pytest.raises(ValueError, match=r"Write plot_shapley\(model, X\)"):
