@@ -485,7 +485,7 @@ MUTANTS: list[Mutant] = [
             "missing-share": ("share = share * observed", "share = share * np.ones_like(targets)"),
             "missing-intercept": ("gram=self.gram - self.feature_sum[:, :, None] * means[:, None, :]", "gram=self.gram"),
             "missing-weights": ("scaled = tile[h > 0] * h[h > 0, None]", "scaled = tile[h > 0]"),
-            "missing-diagonal": ("squared = np.abs(self._factors()) ** 2", "squared = np.abs(self._factors())"),
+            "missing-diagonal": ("squared = np.abs(self.measure.atom_factors()) ** 2", "squared = np.abs(self.measure.atom_factors())"),
             "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
             "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
             "missing-pairs": ("products / np.sqrt(np.outer(totals, totals))", "products / totals"),

@@ -34,12 +34,9 @@ def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Boun
     if n_errors > n_samples:
         raise ValueError(f"Got {n_errors} errors among {n_samples} rows.")
     check_share(delta, "delta", example=0.05)
-    value = (
-        1.0
-        if n_errors == n_samples
-        else float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
-    )
-    rate = n_errors / n_samples
+    value, rate = 1.0, n_errors / n_samples
+    if n_errors < n_samples:
+        value = float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
     return Bound(value, rate, value - rate, 1 - delta)
 
 

@@ -187,12 +187,8 @@ def _from_sklearn(name: str) -> Bunch:
 
     loader = "load_wine" if name == "wine" else "load_breast_cancer"
     fetched = getattr(datasets, loader)()
-    data, target, class_names, source = (
-        fetched.data,
-        fetched.target,
-        fetched.target_names,
-        f"scikit-learn's {loader}",
-    )
+    data, target, class_names = fetched.data, fetched.target, fetched.target_names
+    source = f"scikit-learn's {loader}"
     y_binary = 2 * target - 1  # Letarte et al. count benign tumors as +1
     if name == "wine":
         y_binary, class_names = np.where(target == 0, 1, -1), ["1", "2", "3"]

@@ -266,15 +266,12 @@ def gradient_field(
     """
     rng = as_generator(rng, "rng")
     function = rng if function is None else as_generator(function, "function")
-    n_samples, n_features = (
-        check_count(n_samples, "n_samples"),
-        check_count(n_features, "n_features"),
-    )
+    n_samples = check_count(n_samples, "n_samples")
+    n_features = check_count(n_features, "n_features")
     n_components = check_count(n_components, "n_components")
+    length_scale = check_positive(length_scale, "length_scale")
     noise = check_positive(noise, "noise", allow_zero=True)
-    frequencies = function.standard_normal((n_components, n_features)) / check_positive(
-        length_scale, "length_scale"
-    )
+    frequencies = function.standard_normal((n_components, n_features)) / length_scale
     cosine, sine = function.standard_normal((2, n_components)) / np.sqrt(n_components)
     X = rng.uniform(-1, 1, (n_samples, n_features))
     potential, field = np.empty(n_samples), np.empty_like(X)
@@ -310,9 +307,8 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
     n_samples = check_count(n_samples, "n_samples", minimum=4)
     centers = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
     cluster = np.arange(n_samples) % 4
-    X = centers[cluster] + check_positive(noise, "noise", allow_zero=True) * rng.standard_normal(
-        (n_samples, 2)
-    )
+    noise = check_positive(noise, "noise", allow_zero=True)
+    X = centers[cluster] + noise * rng.standard_normal((n_samples, 2))
     return Bunch(data=X, target=np.where(cluster < 2, -1, 1))
 
 

@@ -62,11 +62,8 @@ class VectorFieldKernel(OperatorKernel):
                     "coordinates must list columns of X, e.g. coordinates=[0, 1]; got "
                     f"{self.coordinates!r}."
                 )
-            if (
-                columns.min() < 0
-                or columns.max() >= n_features
-                or len(np.unique(columns)) < len(columns)
-            ):
+            different = np.unique(columns)
+            if different[0] < 0 or different[-1] >= n_features or len(different) < len(columns):
                 raise ValueError(
                     f"coordinates must be different columns between 0 and {n_features - 1}, got "
                     f"{self.coordinates!r}."

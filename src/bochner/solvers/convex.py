@@ -144,8 +144,7 @@ class ConvexProblem:
 
     def _hessian(self, curvature):
         """Return Σ_ab F_jar W_ab,jk F_kbq, W_ab = Σ_i h_i ℓ''_ab φ_i φ_iᵀ, F the atoms' factors."""
-        m = len(self.measure)
-        factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
+        factors = self.measure.atom_factors()
         n_columns, size = self.measure.n_columns, self.n_unknowns
         outputs = np.arange(self.measure.n_outputs)
         hessian = np.zeros((size, size))
@@ -163,8 +162,7 @@ class ConvexProblem:
 
     def _diagonal(self, curvature):
         """Return the diagonal from Σ_i h_i ℓ''_ab φ_ij², approximately for complex factors."""
-        m = len(self.measure)
-        factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
+        m, factors = len(self.measure), self.measure.atom_factors()
         diagonal = np.zeros((2, m, self.measure.rank))
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
             twice = 1 if a == b else 2
