@@ -1416,7 +1416,7 @@ MUTANTS: list[Mutant] = [
                 "around.row_sums()",
             ),
             "export-target-bounds": (
-                "graph.between(predicted, *estimator.target_bounds_)",
+                "graph.clip(predicted, *estimator.target_bounds_)",
                 "predicted",
             ),
             "export-temperature": (('return labels(first_largest(scores), estimator.classes_), softmax(\n'
@@ -1470,8 +1470,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_table_splits.py",
         {
             "threshold-costs": (
-                "costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative",
-                "costs = of_negative * np.concatenate([[0], np.cumsum(~found)]) + of_positive",
+                "costs = of_positive * np.concatenate([[0], np.cumsum(~ordered)]) + of_negative",
+                "costs = of_negative * np.concatenate([[0], np.cumsum(~ordered)]) + of_positive",
             ),
             "threshold-ties": (
                 "costs[1:-1][level[1:] == level[:-1]] = np.inf",
@@ -1553,8 +1553,12 @@ MUTANTS: list[Mutant] = [
                 "closed = n_surplus == 1 or all(",
             ),
             "dialect-usual-mark": (
-                " / len(rows), mark == usual, width",
-                " / len(rows), False, width",
+                "share, mark == usual, _n",
+                "share, False, _n",
+            ),
+            "dialect-mark-of-numbers": (
+                "_n_numeric(rows) / width, width",
+                "0, width",
             ),
         },
     ),

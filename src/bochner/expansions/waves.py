@@ -334,4 +334,4 @@ class ExpansionStack:
         shape = np.array([0, n_expansions, n_atoms], dtype=np.int64)
         waves = X.graph.node("Reshape", np.cos(angles), shape)
         sums = [(waves * amplitudes).row_sums() for amplitudes in self.amplitudes]
-        return X.graph.beside([X.graph.node("Reshape", part, shape[:2]) for part in sums])
+        return X.graph.concat([X.graph.node("Reshape", part, shape[:2]) for part in sums])
