@@ -34,9 +34,10 @@ mutants: $(VENV)/.installed-dev  ## wrong formulas, one at a time: do the tests 
 attack: $(VENV)/.installed-dev  ## bad inputs on every estimator, as a table of what came of each
 	$(BIN)/python -m tests.hostile
 
-lint: $(VENV)/.installed-dev  ## ruff (lint and format) and mypy
+lint: $(VENV)/.installed-dev  ## ruff (lint and format), codespell and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 format: $(VENV)/.installed-dev

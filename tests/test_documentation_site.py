@@ -2,6 +2,7 @@
 own tools do what they say.
 """
 
+import inspect
 import re
 import runpy
 from importlib import import_module
@@ -149,6 +150,33 @@ def test_the_page_of_figures_takes_the_larger_scale(tmp_path):
     text = tool("docs/_extensions/atlas_figures.py").page(tmp_path, experiments)
     assert re.findall(r"results/(\S+)\)", text) == ["one.paper.svg", "two.quick.svg"]
     assert "without" not in text
+
+
+def test_summaries_of_properties_have_no_substitutions():
+    """numpydoc copies them into tables of attributes, where |a| refers to a definition of a."""
+    summaries = [
+        f"{name}.{attribute}: {(member.__doc__ or '').partition(chr(10))[0]}"
+        for name, thing in PUBLIC.items()
+        if isinstance(thing, type)
+        for attribute, member in inspect.getmembers(thing, lambda m: isinstance(m, property))
+    ]
+    assert len(summaries) > 100
+    assert [summary for summary in summaries if re.search(r"\|\S+\|", summary)] == []
+
+
+def test_formulas_on_pages_can_be_written_as_mathml():
+    pytest.importorskip("sphinx")
+    as_mathml = tool("docs/_extensions/mathml.py")._as_mathml
+    formulas = [
+        formula
+        for page in PAGES
+        for formula in re.findall(
+            r"\$([^$\n]+)\$", re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+        )
+    ]
+    assert len(formulas) > 100
+    for formula in formulas:
+        assert "<math" in as_mathml(formula, block=False)
 
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))

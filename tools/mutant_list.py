@@ -133,10 +133,10 @@ MUTANTS: list[Mutant] = [
             "certificate-widths-free": ("n_tried=len(_WIDTHS)", "n_tried=1"),
             "certificate-never-moves": ("np.linspace(0, 1, 21)", "np.zeros(21)"),
             "certificate-divergence": ("/ (2 * widths**2)", "/ (4 * widths**2)"),
-            "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
+            "certificate-gibbs-twice": ("2 * bound.value", "bound.value"),
             "certificate-on-all-rows": (
-                "self._choose(rows, codes, first, observations,",
-                "self._choose(rows, codes, first, first + second,",
+                "self._minimize_bound(rows, codes, first, observations,",
+                "self._minimize_bound(rows, codes, first, first + second,",
             ),
             "certificate-one-class-moves~": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
             "certificate-prior-on-all-rows": (
@@ -485,7 +485,7 @@ MUTANTS: list[Mutant] = [
             "missing-share": ("share = share * observed", "share = share * np.ones_like(targets)"),
             "missing-intercept": ("gram=self.gram - self.feature_sum[:, :, None] * means[:, None, :]", "gram=self.gram"),
             "missing-weights": ("scaled = tile[h > 0] * h[h > 0, None]", "scaled = tile[h > 0]"),
-            "missing-diagonal": ("squared = np.abs(self._factors()) ** 2", "squared = np.abs(self._factors())"),
+            "missing-diagonal": ("squared = np.abs(self.measure.atom_factors()) ** 2", "squared = np.abs(self.measure.atom_factors())"),
             "missing-curvature": ("return bend * ~np.isnan(targets)", "return bend"),
             "missing-exact-errors": ("weights=weights) / share", "weights=weights)"),
             "missing-pairs": ("products / np.sqrt(np.outer(totals, totals))", "products / totals"),
@@ -861,7 +861,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "models/kernel_machine.py solvers/dual.py",
+        "models/kernel_machine.py solvers/dual.py solvers/dual_iterative.py",
         "unit/test_kernel_machine.py",
         {
             "machine-linear-share": (
@@ -935,7 +935,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tabular models ----------------------------------------------------------------------
     *_group(
-        "tabular/solving.py tabular/waves.py solvers/dual.py",
+        "tabular/solving.py tabular/waves.py solvers/dual.py solvers/dual_iterative.py",
         "unit/test_tabular_solving.py",
         {
             "copies-of-tables": ("InverseSystem(gram, weights, ridge).solve(Y, data.observations)", "InverseSystem(gram, weights, ridge).solve(Y, data.row_counts)"),

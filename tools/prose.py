@@ -42,7 +42,7 @@ def docstring_text(text):
 def sentences(paragraphs):
     """Yield sentences as lists of words."""
     for part in paragraphs:
-        part = re.sub(r"`+[^`]*`+", "code", part)
+        part = re.sub(r"`+[^`]*`+", "Code", part)  # may begin a sentence
         part = re.sub(r"\]\([^)]*\)|[*_\[]", " ", part)
         part = re.sub(r"\b(e\.g|i\.e|et al|cf|vs|Eq|Eqs|Fig|Sect|No)\.", r"\1", part)
         for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z(\"])|\n(?=\s*[-*] )", part):

@@ -1,9 +1,10 @@
 """
-Outputs that lag each other, and a field that rotates
-=====================================================
+Outputs that lag each other, and a rotating field
+=================================================
 
-Two sensors in a river record the same wave, the second one some time after the first. The kernel of such a pair is not symmetric: K(x, z) is the transpose of
-K(z, x). ``CustomKernel`` takes it as a function of differences x − z.
+Two sensors in a river record the same wave, the second one some time after the first. So K(x, z),
+the matrix of covariances between both sensors at times x and z, is not symmetric. ``CustomKernel``
+accepts such a kernel as a function of the difference x − z.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ lag, prior = 1.5, Gaussian(gamma=0.5)
 
 
 def lagging(differences):
-    """k(δ) between two times of one sensor, k(δ + lag) and k(δ − lag) between both sensors."""
+    """Return k(δ) for one sensor, and k(δ + lag) and k(δ − lag) between both sensors."""
     shifts = np.array([[0.0, lag], [-lag, 0.0]])
     return np.exp(-0.5 * (differences[:, :, None] + shifts) ** 2)
 
@@ -32,27 +33,29 @@ t, later = np.linspace(0, 10, 100)[:, None], np.linspace(10, 11.5, 40)[:, None]
 readings = sensors(t) + 0.05 * rng.normal(size=(100, 2))
 
 # %%
-# After the last reading the second sensor will repeat what the first one has recorded. A symmetric kernel cannot express this, whatever its output matrix.
+# After the last measurement, the second sensor will repeat what the first one has recorded. A
+# symmetric kernel cannot express this, whatever its output matrix is.
 
 kernels = {
     "lagging kernel": CustomKernel(prior, signature=lagging),
     "symmetric kernel": Decomposable(prior, "learned"),
 }
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4), width_ratios=[1.6, 1])
-everywhere = np.concatenate([t[60:], later])
-left.plot(everywhere, sensors(everywhere)[:, 1], color="0.7", lw=6, label="second sensor")
+times = np.concatenate([t[60:], later])
+left.plot(times, sensors(times)[:, 1], color="0.7", lw=6, label="second sensor")
 for (name, kernel), style in zip(kernels.items(), ("-", "--"), strict=True):
     model = OperatorKernelRidge(kernel).fit(t, readings)
     error = model.predict(later)[:, 1] - sensors(later)[:, 1]
-    print(f"{name:16} error after the last reading {np.sqrt(np.mean(error**2)):.3f}")
-    left.plot(everywhere, model.predict(everywhere)[:, 1], style, label=name)
+    print(f"{name:16} error after the last measurement {np.sqrt(np.mean(error**2)):.3f}")
+    left.plot(times, model.predict(times)[:, 1], style, label=name)
 left.axvline(10, color="k", lw=0.8)
-left.set(title="Forecast after the last reading, at t = 10", xlabel="t")
+left.set(title="Forecast after the last measurement, at t = 10", xlabel="t")
 left.legend()
 
 # %%
-# A field that turns along x has K₀(δ) = k(δ) times the rotation by 2 δ₁. ``OperatorRidge`` computes the complex spectrum of this function on a grid. From 25 arrows
-# that were measured the model continues the turn between them.
+# A field that turns along x has K₀(δ) = k(δ) times the rotation by 2 δ₁. ``OperatorRidge`` computes
+# the complex spectrum of this function on a grid. The model is fitted to 25 measured arrows, and
+# continues the rotation between them.
 
 
 def rotating(differences):

@@ -2,11 +2,12 @@
 Several outputs that help each other
 ====================================
 
-Three metals are measured in the soil, one of them badly, because a good test of it would be too expensive. If the metals go together, the others tell
-about this one. Three ways to model them: each alone, all with one front door, and with ``Decomposable(output_matrix="learned")``, which learns how outputs go together from the
-data.
+Three metals are measured in the soil, one of them with much noise. If the metals occur together,
+the others help to predict this one. This example compares three models: one for each metal alone,
+``SpectralRegressor`` for all metals, and ``Decomposable(output_matrix="learned")``, which learns
+how the outputs are related.
 
-The field is generated: two hidden layers of the soil, three metals that are mixtures of them.
+The data are generated: two hidden layers of the soil, and three metals that are mixtures of them.
 """
 
 import matplotlib.pyplot as plt
@@ -20,18 +21,19 @@ mixing = np.array([[1.0, 0.9, 0.1], [0.0, 0.5, 1.0]])
 
 
 def metals(X):
-    """Three mixtures of two random smooth functions, (n, 3)."""
+    """Return three mixtures of two random smooth functions, (n, 3)."""
     layers = np.cos(np.einsum("nd,lkd->nlk", X, frequencies) + phases).sum(axis=2) / np.sqrt(6)
     return layers @ mixing
 
 
 X = rng.uniform(0, 1, size=(150, 2))
-y = metals(X) + rng.normal(0, [0.6, 0.2, 0.2], size=(150, 3))  # the first is measured badly
+y = metals(X) + rng.normal(0, [0.6, 0.2, 0.2], size=(150, 3))  # the first has more noise
 new = rng.uniform(0, 1, size=(4000, 2))
 truth = metals(new)
 
 # %%
-# The first metal has three times the noise of the others. What is left unexplained of each of them, at 4000 new places:
+# The first metal has three times the noise of the others. The unexplained share of each metal at
+# 4000 new places:
 
 prior = Gaussian(gamma=20.0)
 models = {
@@ -52,16 +54,17 @@ mixed /= np.sqrt(np.outer(np.diag(mixed), np.diag(mixed)))
 print(correlation.round(2))
 
 # %%
-# Left: how the metals were mixed from the two layers, as correlations, and what the kernel has found out about it. Right: how much of each metal stays unexplained.
-# The noisy one gains by half from its neighbors. The others have nothing to gain, and B pays something for the company. ``SpectralRegressor`` shares its
-# kernels between the outputs, which here does as well, without a matrix.
+# Left: correlations of the true mixtures. Middle: correlations that the kernel has learned. Right:
+# the unexplained share of each metal. For the noisy metal A it is halved by its neighbors. B and C
+# cannot gain, and B loses a little. ``SpectralRegressor`` shares its kernels among the outputs. It
+# does as well here, without a matrix.
 
 figure, axes = plt.subplots(
     1, 3, figsize=(11.5, 3.8), layout="constrained", width_ratios=[1, 1, 1.5]
 )
 names = ["A (noisy)", "B", "C"]
 for axis, values, title in (
-    (axes[0], mixed, "how they were mixed"),
+    (axes[0], mixed, "truth"),
     (axes[1], correlation, "learned by the kernel"),
 ):
     axis.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1)

@@ -1,12 +1,14 @@
 """
-A wind without sources
-======================
+A wind without sources: divergence-free kernels
+===============================================
 
-Wind that blows over a plain neither begins nor ends anywhere: its divergence is zero. A model that knows this needs fewer stations. Operator-valued kernels
-build the knowledge in: every function that ``DivergenceFree`` can fit is free of divergence, to the last digits, wherever one looks.
+Wind over a plain neither begins nor ends at any place: its divergence is zero. A model that uses
+this needs fewer stations. With ``DivergenceFree``, every fitted function has divergence zero up to
+rounding, at every point.
 
-Stations read a generated wind, with noise, and three models learn from them: one that takes the two components for unrelated, one that is right about the
-physics, and one that is wrong (``CurlFree``: a wind that never turns).
+Stations measure a generated wind with noise. Three models are fitted: one with unrelated
+components, one with the right physics, and one with wrong physics (``CurlFree``: a wind that never
+rotates).
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +19,8 @@ from bochner.datasets import divergence_free_field
 from bochner.plots import VectorFieldDisplay
 
 # %%
-# The error on 2000 points without noise, for more and more stations; each the mean over three draws of the stations.
+# The error on 2000 points without noise for growing numbers of stations, as the mean over three
+# draws of the stations.
 
 new = divergence_free_field(2000, 1)
 kernels = {
@@ -40,18 +43,21 @@ for name, kernel in kernels.items():
     print(f"{name:22}", *(f"{error:.2f}" for error in errors[name]))
 
 # %%
-# Left: the error against the number of stations. Knowing the physics is worth half as many stations again; believing in wrong physics is worse than
-# believing in none, and no number of stations makes it good. Middle and right: the readings, and the wind that the right kernel makes of 160 of them, over its curl.
+# Left: the error against the number of stations. The right physics is worth 50 % more stations.
+# Wrong physics is worse than none, for any number of stations. Middle and right: the measurements
+# of 160 stations, and the fitted wind over its curl.
 
 wind = divergence_free_field(160, 100, noise=0.3)
 model = OperatorRidge(DivergenceFree(Gaussian(gamma=12.5)), random_state=0).fit(
     wind.data, wind.target
 )
-print(f"largest divergence anywhere: {np.abs(model.divergence(new.data)).max():.1e}")
+print(f"largest divergence at 2000 points: {np.abs(model.divergence(new.data)).max():.1e}")
 figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.2), layout="constrained")
-for (name, found), color, marker in zip(errors.items(), ("#999999", "#0072B2", "#D55E00"), "so^"):
-    axes[0].plot(sizes, found, marker=marker, color=color, label=name)
-axes[0].set(xscale="log", xlabel="stations", ylabel="error / size of the wind", ylim=(0, 1.35))
+for (name, of_sizes), color, marker in zip(
+    errors.items(), ("#999999", "#0072B2", "#D55E00"), "so^"
+):
+    axes[0].plot(sizes, of_sizes, marker=marker, color=color, label=name)
+axes[0].set(xscale="log", xlabel="stations", ylabel="relative error", ylim=(0, 1.35))
 axes[0].set_xticks(sizes, [str(size) for size in sizes])
 axes[0].minorticks_off()
 axes[0].grid(alpha=0.3)

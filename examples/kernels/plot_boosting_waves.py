@@ -2,8 +2,9 @@
 Boosting with waves, round by round
 ===================================
 
-Boosted trees add one tree after another; ``FourierBoostingRegressor`` adds one wave after another. Each round looks for the wave that explains most
-of what is still unexplained, in closed form, so the model is a sum of cosines and a linear trend that one can watch grow.
+``FourierBoostingRegressor`` adds one cosine wave in each round, as boosted trees add one tree. Each
+round finds the wave that explains most of the remaining error. So the model is a sum of cosines and
+a linear trend. This example shows how it grows.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ rng = np.random.default_rng(0)
 
 
 def truth(x):
-    """A slow swing, a fast one where x is large, and a trend."""
+    """Return a slow wave, a fast wave for x > 3, and a trend."""
     return np.sin(1.5 * x) + 0.6 * np.sin(7 * x) * (x > 3) + 0.3 * x
 
 
@@ -25,15 +26,16 @@ X_val = rng.uniform(0, 6, size=(400, 1))
 y_val = truth(X_val[:, 0]) + 0.2 * rng.normal(size=len(X_val))
 
 # %%
-# Rows of our own say when to stop: the model keeps the rounds up to the best one.
+# Validation rows decide when to stop: the model keeps the rounds up to the best one.
 
 model = FourierBoostingRegressor(n_rounds=100, stopping=EarlyStopping(patience=30), random_state=0)
 model.fit(X, y, X_val=X_val, y_val=y_val)
-print(f"{model.n_rounds_} rounds kept, R² on the rows that decided {model.score(X_val, y_val):.3f}")
+print(f"{model.n_rounds_} rounds kept, R² on the validation rows {model.score(X_val, y_val):.3f}")
 
 # %%
-# On top the sum of waves after 1, 3, 10 and all rounds that were kept, with the truth dashed. Below the losses: those on training rows and
-# on other rows fall together, until the first goes on alone and the rounds after that are dropped.
+# Top: the sum of waves after 1, 3, 10 and all kept rounds. The dashed line is the truth. Bottom:
+# the loss on training rows and on validation rows. When only the training loss still falls, further
+# rounds are dropped.
 
 grid = np.linspace(0, 6, 500)[:, None]
 stages = list(model.staged_predict(grid))
@@ -55,7 +57,7 @@ loss.plot(
     np.arange(1, len(model.validation_loss_) + 1),
     model.validation_loss_,
     color="#D55E00",
-    label="other rows",
+    label="validation rows",
 )
 loss.axvline(model.n_rounds_, color="black", linestyle=":", linewidth=1, label="rounds kept")
 loss.set(xlabel="round", ylabel="mean loss", yscale="log", xlim=(0, None))

@@ -1,12 +1,14 @@
 """
-A certificate that holds
-========================
+A certified upper bound on the error
+====================================
 
-"98 % on the test set" is a number; how sure can one be of it? ``certify`` turns the errors on rows that a model has not seen into a bound on its error
-on all rows of this kind, which holds with 95 % probability whatever the model and the data are. ``CertifiedClassifier`` needs no rows to be kept apart: it certifies
-itself from its training rows, by a PAC-Bayes theorem.
+A model has 98 % accuracy on a test set. How large can its error on new rows be? ``certify`` turns
+the errors on rows that the model has not seen into an upper bound. The bound holds with 95 %
+probability for any model and any distribution of the rows. ``CertifiedClassifier`` needs no
+separate rows: a PAC-Bayes theorem gives a bound from its training rows.
 
-A promise like that can be checked where rows are made by ourselves: do it fifty times, and count.
+With generated data we can check the bounds: we repeat the experiment fifty times and count how
+often a bound is too low.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +23,9 @@ new, labels = make_moons(20_000, noise=0.25, random_state=10_000)
 features = SpectralFeatures(Gaussian(gamma=1.0), n_components=50, random_state=0)
 
 # %%
-# Each time 600 points are drawn. The first model learns from 300 of them and is certified on the others; the second one learns from all 600 and certifies
-# itself. The true error is that on 20 000 new points.
+# Each time 600 points are drawn. The first model is fitted to 300 of them and certified on the
+# others. The second one is fitted to all 600 and certifies itself. The true error is measured on 20
+# 000 new points.
 
 held_out, own = [], []
 for seed in range(50):
@@ -35,19 +38,20 @@ for seed in range(50):
 held_out, own = 100 * np.array(held_out), 100 * np.array(own)
 for name, runs in (("certify", held_out), ("CertifiedClassifier", own)):
     print(
-        f"{name:20} true error {runs[:, 0].mean():.1f} %, bound {runs[:, 2].mean():.1f} %, too low {np.sum(runs[:, 2] < runs[:, 0])} times of 50"
+        f"{name:20} true error {runs[:, 0].mean():.1f} %, bound {runs[:, 2].mean():.1f} %, too low in {np.sum(runs[:, 2] < runs[:, 0])} of 50 experiments"
     )
 
 # %%
-# Each column is one experiment, sorted by its bound. The error that was counted on 300 rows (grey) is as often too low as too high; the bound of 95 % may lie
-# below the truth (blue) in one experiment of twenty. The other certificate is wider, since nothing was kept apart for it and its theorem is about a vote of
-# random classifiers, and safe.
+# Each column is one experiment, sorted by its bound. The error on 300 rows (gray) is as often too
+# low as too high. A bound with 95 % probability may be below the true error (blue) in one
+# experiment of twenty. The bound of ``CertifiedClassifier`` is larger, because it uses no separate
+# rows and its theorem is about a vote of random classifiers.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 for axis, runs, title in zip(
     axes,
     (held_out, own),
-    ("certify, on 300 other rows", "CertifiedClassifier, on its training rows"),
+    ("certify, on 300 held-out rows", "CertifiedClassifier, on its training rows"),
 ):
     true, counted, promised = runs[np.argsort(runs[:, 2])].T
     place = np.arange(1, len(true) + 1)
@@ -60,7 +64,7 @@ for axis, runs, title in zip(
         counted,
         ".",
         color="#999999",
-        label="error counted on 300 rows" if np.isfinite(counted).any() else None,
+        label="error on 300 rows" if np.isfinite(counted).any() else None,
     )
     axis.plot(place, true, "o", color="#0072B2", markersize=4, label="error on 20 000 new points")
     axis.set(

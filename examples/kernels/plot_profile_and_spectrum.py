@@ -1,12 +1,13 @@
 """
-What learning does to a kernel: profile and spectrum
-====================================================
+What learning changes: kernel profile and spectrum
+==================================================
 
-A kernel that depends on differences alone *is* a measure over frequencies: Bochner's theorem. So there are two ways to look at one: how it
-falls with distance, and where its mass lies among the frequencies. Learning moves that mass to where the labels vary.
+By Bochner's theorem, a kernel that depends only on differences is a measure over frequencies. So
+there are two ways to look at it: its values against the distance, and its weight against the
+frequency. Learning gives more weight to frequencies at which the labels vary.
 
-Two rings hide among eight columns of noise. The Gaussian kernel looks in all ten directions alike; a kernel that has learned should
-look in two of them.
+The data are two rings in two columns, and eight columns of noise. The Gaussian kernel treats all
+ten columns alike; a learned kernel should use two of them.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,7 @@ X = np.hstack([rings, np.random.default_rng(0).normal(size=(len(y), 8))])
 X, X_test, y, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# Two learners reweight 5000 candidates and keep 50 of them; the third moves 50 frequencies freely.
+# Two learners reweight 5000 candidates and keep 50 of them. The third one trains 50 frequencies.
 
 prior = Gaussian(gamma="scale")
 learners = {
@@ -44,10 +45,12 @@ for name, learner in learners.items():
     print(f"{name:17} test accuracy {models[name].score(X_test, y_test):.1%}")
 
 # %%
-# Each column is a learner. On top the kernel against distance; the band holds nine tenths of all directions, so a wide band is a
-# kernel that has learned to tell directions apart. In the middle its mass by the length of frequencies. Below, how much of the mass lies in which column: the
-# first two are those of the rings. ``PacBayes`` with its default temperature hardly moves, ``OptimalAlignment`` goes as far as its radius allows, and
-# ``JointDescent`` goes where it likes, which is why only the first two come with theorems.
+# Each column of the figure is a learner. Top: the kernel against the distance. The band contains
+# nine tenths of all directions, so a wide band means that the kernel depends on the direction.
+# Middle: weight by the length of the frequencies. Bottom: share of each column; the first two
+# belong to the rings. ``PacBayes`` with its default temperature changes little, and
+# ``OptimalAlignment`` as much as its radius allows. ``JointDescent`` has no limit, so no theorem
+# holds for it.
 
 figure, axes = plt.subplots(3, 3, figsize=(11, 8.4), layout="constrained")
 for (top, middle, bottom), name in zip(axes.T, ["PacBayes", "OptimalAlignment", "JointDescent"]):
@@ -63,5 +66,5 @@ for (top, middle, bottom), name in zip(axes.T, ["PacBayes", "OptimalAlignment", 
     bottom.set(
         xlabel="column", ylabel="share of the frequencies", ylim=(0, 0.5), xticks=range(1, 11)
     )
-    top.set_title(f"{name}: {models[name].score(X_test, y_test):.0%} right")
+    top.set_title(f"{name}: {models[name].score(X_test, y_test):.0%} accuracy")
 plt.show()

@@ -1,12 +1,14 @@
 """
-Trend, season and decay
-=======================
+Trend and season: sums and products of priors
+=============================================
 
-Kernels add and multiply, and so do priors: ``p + q`` is a kernel for sums of two functions, ``p * q`` for functions that are like both. A smooth
-trend plus a season whose shape slowly changes is ``Gaussian() + Periodic(period=1.0) * Gaussian()``. ``Evidence`` learns the lengths of all parts
-and how much each of them counts; nothing else is tuned.
+Priors can be added and multiplied: ``p + q`` is a kernel for sums of two functions, ``p * q`` for
+functions with the properties of both. For a smooth trend plus a season that slowly changes its
+shape, write ``Gaussian() + Periodic(period=1.0) * Gaussian()``. ``Evidence`` learns the lengths and
+the weights of all parts; nothing else is tuned.
 
-The series is generated, like that of the carbon dioxide on Mauna Loa: monthly means over 40 years that rise ever faster, with a season that grows.
+The series is generated to be similar to that of carbon dioxide on Mauna Loa: monthly means over 40
+years, a rising trend, and a growing season.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +28,9 @@ level = level + 0.25 * rng.normal(size=len(years))
 X, seen = years[:, None], years < 28
 
 # %%
-# One smooth kernel takes the season for noise. The sum of two parts continues it: 12 years are predicted from the 28 years before. Each model also
-# has a linear part, which is learned, too.
+# The models are fitted to 28 years and predict the next 12. One smooth kernel treats the season as
+# noise; the sum of two parts continues it. Each model also has a linear part, which is learned,
+# too.
 
 priors = {
     "one Gaussian kernel": Gaussian(),
@@ -45,13 +48,14 @@ for name, prior in priors.items():
     )
 
 # %%
-# The fitted function is a sum of kernels, and each kernel is a sum of two: the same coefficients with one summand give its part of the function.
-# The learned numbers say how long each part remembers.
+# The fitted function is a sum of kernels, and each kernel is a sum of two parts. So the
+# coefficients with one part of the kernel give this part of the function. The learned lengths show
+# how fast each part changes.
 
 best = models["trend + season × decay"]
 decay = best.prior_.right.prior.right
 print(f"trend:  length {1 / np.sqrt(2 * best.prior_.left.gamma[0]):.0f} years")
-print(f"season: keeps its shape over {1 / np.sqrt(2 * decay.gamma[0]):.0f} years")
+print(f"season: changes its shape over {1 / np.sqrt(2 * decay.gamma[0]):.0f} years")
 whole = best.expansion_
 part = KernelExpansion(
     best.prior_.right, whole.points, whole.coefficients, 0 * whole.slopes, 0 * whole.intercept
@@ -59,15 +63,16 @@ part = KernelExpansion(
 seasonal = part.evaluate(X)[:, 0]
 
 # %%
-# Left: the forecast with two standard deviations of new readings, and that of one kernel. Right: the season alone, less its mean over the year, in
-# the first and the last year that were seen, and ten years later.
+# Left: the forecast with two standard deviations of new measurements, and the forecast of one
+# kernel. Right: the season minus its mean over the year, in the first and the last year of the
+# training data, and ten years later.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(12, 4.2), layout="constrained", width_ratios=[1.9, 1]
 )
 mean, deviation = best.predict(X, return_std=True)
-left.plot(years[seen], level[seen], ".", color="black", markersize=2.5, label="seen")
-left.plot(years[~seen], level[~seen], ".", color="#999999", markersize=3.5, label="to come")
+left.plot(years[seen], level[seen], ".", color="black", markersize=2.5, label="training data")
+left.plot(years[~seen], level[~seen], ".", color="#999999", markersize=3.5, label="later data")
 left.plot(years, models["one Gaussian kernel"].predict(X), color="#D55E00", label="one kernel")
 left.plot(years, mean, color="#0072B2", linewidth=1, label="trend + season × decay")
 left.fill_between(

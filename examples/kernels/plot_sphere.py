@@ -1,13 +1,13 @@
 """
-Harmonics on the sphere
-=======================
+Spherical harmonics for data on a sphere
+========================================
 
-On a sphere the waves are spherical harmonics. The same margin game that finds frequencies in the plane finds harmonics here, and a kernel on the sphere
-becomes a measure over a handful of them.
+On a sphere, spherical harmonics take the place of waves. The margin game, which finds frequencies
+in the plane, also finds harmonics. A kernel on the sphere is then a sum over a few harmonics.
 
-The labels are a checkerboard on the globe. The rival is the arc-cosine kernel, that of a wide neural network of one layer, which wants a penalty of its
-own: it gets two.
-(Bullins, Zhang and Zhang, *Not-So-Random Features*, ICLR 2018, Figure 1.)
+The labels are a checkerboard on the globe. The baseline is the arc-cosine kernel, that of a wide
+neural network with one layer. It needs another penalty, so two are tried. (Bullins, Zhang and
+Zhang, *Not-So-Random Features*, ICLR 2018, Figure 1.)
 """
 
 import matplotlib.pyplot as plt
@@ -24,13 +24,14 @@ model = make_pipeline(SpectralFeatures(learner=game, random_state=0), SVC(kernel
 model.fit(globe.data, globe.target)
 measure = model[0].measure_.merged()
 for C in (1, 10_000):
-    rival = SVC(kernel=arc_cosine_kernel, C=C).fit(globe.data, globe.target)
-    print(f"arc-cosine kernel, C = {C}: {rival.score(new.data, new.target):.1%}")
+    baseline = SVC(kernel=arc_cosine_kernel, C=C).fit(globe.data, globe.target)
+    print(f"arc-cosine kernel, C = {C}: {baseline.score(new.data, new.target):.1%}")
 print(f"margin game, C = 1: {model.score(new.data, new.target):.1%} with {len(measure)} harmonics")
 
 # %%
-# The data, and the three harmonics that got the most weight: the first is nearly the checkerboard itself, others sharpen its edges. Harmonics are
-# named by their degree and their place in it.
+# The data, and the three harmonics with the largest weights. The first one is nearly the
+# checkerboard; the others sharpen its edges. Harmonics are named by their degree and their number
+# within it.
 
 plot_harmonics(model[0], n_shown=3, X=globe.data, y=globe.target)
 plt.show()

@@ -2,8 +2,9 @@
 A learner of your own
 =====================
 
-A learner is a rule that turns one measure into another. Here is one in a dozen lines: take the candidates that agree best with the target, but leave out
-those that are too near to one that was taken already, so that the few that are kept say different things. Everything else, pipelines, grids and plots, works with it at once.
+A learner is a rule that turns one measure into another. This one has a dozen lines. It selects the
+candidates that are best aligned with the target, but skips those that are close to a selected one.
+Pipelines, grids and plots work with it without further code.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,10 @@ from bochner.datasets import windmill
 
 
 class Spread(Learner):
-    """The ``n_kept`` best aligned frequencies of which no two are nearer than ``distance`` to each other or to the other's negative."""
+    """Select ``n_kept`` well-aligned frequencies, with a distance between any two of them.
+
+    A frequency and its negative are the same wave, so both count for the distance.
+    """
 
     def __init__(self, n_kept=20, distance=2.0):
         self.n_kept = n_kept
@@ -36,7 +40,7 @@ class Spread(Learner):
         losses = alignment_losses(measure, rows, target)
         kept = np.empty((0, measure.frequencies.shape[1]))
         for frequency in measure.frequencies[np.argsort(losses)]:
-            both = np.concatenate([kept, -kept])  # a frequency and its negative are the same wave
+            both = np.concatenate([kept, -kept])
             if np.all(np.linalg.norm(both - frequency, axis=1) > self.distance):
                 kept = np.concatenate([kept, [frequency]])
             if len(kept) == self.n_kept:
@@ -47,7 +51,8 @@ class Spread(Learner):
 
 
 # %%
-# The windmill again, with 20 frequencies: drawn, the 20 best of 2000, and the 20 best that are apart from each other.
+# The windmill with 20 frequencies: drawn from the prior, the 20 best of 2000, and the 20 best with
+# a distance from each other.
 
 disc, new = windmill(2000, 0), windmill(20_000, 1)
 prior = Gaussian(gamma=60.0)
@@ -66,11 +71,15 @@ for name, features in models.items():
         disc.data, disc.target
     )
     models[name], scores[name] = model, model.score(new.data, new.target)
-    print(f"{name:14} {len(model[0].measure_)} frequencies, {scores[name]:.1%} of new points right")
+    print(
+        f"{name:14} {len(model[0].measure_)} frequencies, {scores[name]:.1%} of new points correct"
+    )
 
 # %%
-# On top where the frequencies are, over the losses of all candidates (dark: they agree with the labels); below what a linear model makes of them. The best
-# ones crowd on six peaks and say the same thing several times; kept apart, some of them are longer, and the middle of the wheel gets sharper.
+# Top: the selected frequencies, over the losses of all candidates (dark means a small loss).
+# Bottom: the probabilities of a linear model on them. The best candidates lie close together on six
+# peaks, so several of them are nearly the same wave. With a distance between them, some are longer,
+# and the middle of the windmill becomes sharper.
 
 candidates = prior.sample(2000, 2, np.random.default_rng(0))
 losses = alignment_losses(candidates, disc.data, disc.target)

@@ -1,10 +1,11 @@
 """
-A prior of your own
-===================
+A prior of your own: a weekly kernel
+====================================
 
-A prior is a pair: a law of frequencies, and the kernel that it gives. For a signal that comes again every week none of the usual ones is right, since a Gaussian
-kernel has forgotten what happened a week ago. This one is written in a few lines, and then does all that others do: it is sampled, it has an exact kernel, it goes
-into ridges, pipelines and grids.
+A prior is a distribution of frequencies together with the kernel that it defines. A Gaussian kernel
+is not suited for a signal that repeats every week, since it is zero between days that are a week
+apart. This prior has a few lines. It can then be used like all others: it can be sampled, it has an
+exact kernel, and it works in ridges, pipelines and grids.
 """
 
 import matplotlib.pyplot as plt
@@ -15,9 +16,10 @@ from bochner import Gaussian, KernelMachine, ProductPrior, SpectralFeatures, Spe
 
 
 class Weekly(ProductPrior):
-    """Frequencies near multiples of one a week, k = −15 … 15, blurred by N(0, drift²): what comes again, and slowly changes.
+    """Kernel of functions that repeat every week and change slowly.
 
-    k(δ) = exp(−(drift δ)²/2) · (1 + 2 Σ cos(2π k δ / 7)) / 31, δ in days.
+    k(δ) = exp(−(drift δ)²/2) · (1 + 2 Σ cos(2π k δ / 7)) / 31, δ in days. Frequencies are
+    2π k / 7 for k = −15 … 15, plus N(0, drift²).
     """
 
     _bandwidth = "drift"
@@ -26,7 +28,7 @@ class Weekly(ProductPrior):
         self.drift = drift
 
     def _quantile(self, uniform):
-        """A coordinate in units of the drift: uniform numbers choose a line, and where around it."""
+        """Return a coordinate in units of the drift: uniform numbers choose k and the normal part."""
         line = np.minimum(np.floor(31 * uniform), 30)
         around = np.clip(31 * uniform - line, 1e-9, 1 - 1e-9)
         return 2 * np.pi * (line - 15) / 7 / self.drift + ndtri(around)
@@ -44,7 +46,7 @@ class Weekly(ProductPrior):
 
 
 # %%
-# The two halves of the pair must belong together: the mean kernel of many draws is the closed form.
+# Sampler and kernel must belong together: the mean kernel of many draws is the closed form.
 
 prior = Weekly(drift=0.02)
 rng = np.random.default_rng(0)
@@ -56,7 +58,8 @@ print(
 )
 
 # %%
-# Eight weeks of hourly readings of a load that is lower at the weekend, and two weeks to come.
+# Eight weeks of hourly measurements of a load, which is lower on weekends. The models predict two
+# more weeks.
 
 hours = np.arange(0, 70, 1 / 24)[:, None]
 weekend = (hours[:, 0] % 7) > 5
@@ -74,22 +77,23 @@ forecasts = {}
 for name, model in models.items():
     forecasts[name] = model.fit(hours[seen], load[seen]).predict(hours)
     missed = forecasts[name][~seen] - load[~seen]
-    print(f"{name:24} R² of two weeks ahead: {1 - np.mean(missed**2) / load[~seen].var():.2f}")
+    print(f"{name:24} R² of the next two weeks: {1 - np.mean(missed**2) / load[~seen].var():.2f}")
 
 # %%
-# Left: the kernel remembers the same hour of the week, less and less well. Right: the end of what was seen, and the forecasts.
+# Left: the kernel is large for the same hour of other weeks, and slowly decreases. Right: the last
+# week of the training data, and the forecasts.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(12, 4), layout="constrained", width_ratios=[1, 1.6]
 )
 left.plot(days, sampled, color="#E69F00", linewidth=3, label="20 000 draws")
 left.plot(days, closed, color="#0072B2", linewidth=1, label="closed form")
-left.set(xlabel="days apart", ylabel="kernel", title="the pair")
+left.set(xlabel="days apart", ylabel="kernel", title="kernel: draws and closed form")
 left.legend()
 right.plot(hours, load, ".", color="#999999", markersize=2.5)
 right.axvline(56, color="black", linestyle=":", linewidth=1)
 for name, color in (("Gaussian kernel", "#D55E00"), ("Weekly, exact", "#0072B2")):
     right.plot(hours, forecasts[name], color=color, linewidth=1.4, label=name)
-right.set(xlabel="day", ylabel="load", title="two weeks ahead", xlim=(49, 70))
+right.set(xlabel="day", ylabel="load", title="forecast of two weeks", xlim=(49, 70))
 right.legend(loc="lower left")
 plt.show()

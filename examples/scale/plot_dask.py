@@ -1,11 +1,13 @@
 """
-Rows on a cluster: Dask
-=======================
+Rows on a Dask cluster
+======================
 
-A Dask array takes the place of ``X``, and nothing else changes. Sums over rows are taken where the rows are, and only these sums come to the client: for 150
-frequencies a matrix of 300 by 300, whatever the number of rows. Predictions are lazy Dask arrays.
+A Dask array takes the place of ``X``; nothing else changes. The workers compute sums over their
+rows, and only these sums are sent to the client. For 150 frequencies this is a matrix of 300 by
+300, for any number of rows. Predictions are lazy Dask arrays.
 
-The cluster of this example is made of two threads of this machine; the code would be the same for two hundred machines.
+The cluster of this example is two threads of this machine. The code is the same for two hundred
+machines.
 """
 
 import dask.array as da
@@ -18,7 +20,8 @@ from bochner import Gaussian, SpectralFeatures, SpectralRidge
 client = Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
 
 # %%
-# 120 000 rows in 12 partitions, made on the workers. The target is a smooth function with noise.
+# 120 000 rows in 12 partitions are generated on the workers. The target is a smooth function with
+# noise.
 
 X = da.random.default_rng(0).uniform(-2, 2, size=(120_000, 3), chunks=(10_000, 3))
 noise = da.random.default_rng(1).normal(size=len(X), chunks=10_000)
@@ -34,7 +37,8 @@ print(
 )
 
 # %%
-# Is it the model that NumPy would give? The same rows, brought here for once.
+# The model is the one that a NumPy array gives. To check this, the rows are moved to this machine
+# once.
 
 rows, values = X.compute(), y.compute()
 local = SpectralRidge(features).fit(rows, values)
@@ -42,7 +46,8 @@ difference = np.abs(local.predict(rows[:5000]) - prediction[:5000].compute())
 print(f"largest difference of predictions: {difference.max():.1e}")
 
 # %%
-# How the error falls with the rows: the noise is known, so we can look below it. Only the last point needed all partitions.
+# The error falls with the number of rows. The signal without noise is known, so the error can be
+# measured far below the noise. Only the last point needs all partitions.
 
 sizes = [1000, 4000, 15_000, 40_000, 120_000]
 errors = []
@@ -58,17 +63,17 @@ left.loglog(
     "--",
     color="black",
     linewidth=0.8,
-    label="falling like 1/√rows",
+    label="proportional to 1/√rows",
 )
-left.set(
-    xlabel="rows on the cluster", ylabel="distance from the signal", title="more rows, less error"
-)
+left.set(xlabel="rows on the cluster", ylabel="error", title="more rows, less error")
 left.grid(alpha=0.3)
 left.legend()
 line = np.column_stack([np.linspace(-2, 2, 200), np.zeros(200), np.zeros(200)])
 near = rows[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
-there = values[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
-right.plot(near[:, 0], there, ".", color="#999999", markersize=2.5, label="rows near the cut")
+targets_near = values[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
+right.plot(
+    near[:, 0], targets_near, ".", color="#999999", markersize=2.5, label="rows near the cut"
+)
 right.plot(
     line[:, 0], model.predict(line), color="#0072B2", linewidth=2, label="model of 120 000 rows"
 )

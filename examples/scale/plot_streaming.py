@@ -1,9 +1,10 @@
 """
-Rows that come in batches
-=========================
+Rows that arrive in batches
+===========================
 
-Rows arrive day by day and are gone the next day. ``partial_fit`` of the ridges is no approximation: after any number of batches the model is the one that a single
-``fit`` on all rows would have given, because all that a ridge needs are sums over rows. Two such fits can be merged in the same way, from two machines, say.
+Rows arrive each day and are not kept. ``partial_fit`` of the ridges is exact: after any number of
+batches, the model is the one that a single ``fit`` on all rows gives, because a ridge needs only
+sums over the rows. Two fits, for example from two machines, can be merged in the same way.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ rng = np.random.default_rng(0)
 
 
 def day(n_rows=200):
-    """The rows of one day."""
+    """Return the rows of one day."""
     X = rng.uniform(-2, 2, size=(n_rows, 2))
     return X, np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + 0.3 * rng.normal(size=n_rows)
 
@@ -24,8 +25,9 @@ X_test = rng.uniform(-2, 2, size=(3000, 2))
 y_test = np.sin(3 * X_test[:, 0]) * np.cos(2 * X_test[:, 1])
 
 # %%
-# Thirty days. Each day the rows are learned and forgotten; the ridge is chosen anew by generalized cross-validation of the sums. A number for
-# ``gamma`` and a seed make the frequencies the same in all models, without looking at rows that are still to come.
+# Thirty days. The rows of each day are added and then deleted; the ridge is chosen again by
+# generalized cross-validation from the sums. With a number for ``gamma`` and a seed, all models
+# have the same frequencies, which do not depend on rows.
 
 features = SpectralFeatures(Gaussian(gamma=2.0), n_components=100, random_state=0)
 stream, days, scores = SpectralRidge(features), [], []
@@ -51,18 +53,19 @@ kept = sum(np.asarray(value).nbytes for value in (stream.coef_, stream.measure_.
 print(f"rows seen {len(X)}; coefficients and frequencies of the model take {kept / 1024:.0f} kB")
 
 # %%
-# Left: R² on a test set, day by day. Right: how far predictions of the other two models are from those of the stream, over 3000 rows. Differences are those of rounding.
+# Left: R² on test rows after each day. Right: the differences between predictions of the other two
+# models and of the stream for 3000 rows. They are as small as rounding errors.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained")
 left.plot(range(1, 31), scores, "o-", color="#0072B2", markersize=4)
-left.set(xlabel="day (200 rows each)", ylabel="R² on test rows", title="learned day by day")
+left.set(xlabel="day (200 rows each)", ylabel="R² on test rows", title="R² after each day")
 left.grid(alpha=0.3)
 for (name, gap), color in zip(gaps.items(), ("#0072B2", "#D55E00")):
     right.hist(np.log10(np.maximum(gap, 1e-18)), bins=40, color=color, alpha=0.6, label=name)
 right.set(
     xlabel="log₁₀ of the difference of predictions",
     ylabel="test rows",
-    title="the same model, three ways",
+    title="differences to the stream",
     xlim=(-19, 0),
 )
 right.legend()

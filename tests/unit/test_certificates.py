@@ -380,13 +380,13 @@ def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights
         lambda: model.fit(X, y, np.ones(len(y)) * 2),
         lambda: clone(model).set_params(class_weight="balanced").fit(X, y),
     ):
-        with pytest.raises(ValueError, match="Nystroem takes no sample_weight"):
+        with pytest.raises(ValueError, match="Nystroem has no parameter sample_weight"):
             fit()
     frozen = FrozenEstimator(Nystroem(n_components=20, random_state=0).fit(X))
     assert (
         CertifiedClassifier(frozen, random_state=0).fit(X, y, np.ones(len(y)) * 2).score(X, y) > 0.8
     )
-    with pytest.raises(ValueError, match="Nystroem takes no sample_weight"):
+    with pytest.raises(ValueError, match="Nystroem has no parameter sample_weight"):
         SpectralRidge(Nystroem()).fit(X, X[:, 0], np.ones(len(y)) * 2)
     scaled = SpectralRidge(StandardScaler(), alpha=1e-8)
     repeated = np.repeat(np.arange(len(y)), 1 + y)

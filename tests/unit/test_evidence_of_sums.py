@@ -18,7 +18,7 @@ from bochner import (
     SpectralFeatures,
     SpectralRegressor,
 )
-from bochner.features.spectral import learned_prior
+from bochner.features.caveats import learned_caveat
 from bochner.learners.evidence import _NegativeEvidence
 from bochner.priors import OnColumns, Periodic, WithCategories
 
@@ -144,8 +144,8 @@ def test_bounds_know_that_parts_were_learned():
     X, y = seasons(60)
     prior = Evidence(n_iterations=2).learn_prior(COMPOSITE, X, np.sign(y), 0, linear=False)
     for part in (prior, prior.left, prior.right.prior.right, Gaussian() + prior.left, 2 * prior):
-        assert "learned by Evidence" in learned_prior(SpectralFeatures(part))
-    assert not learned_prior(SpectralFeatures(COMPOSITE))
+        assert "learned by Evidence" in learned_caveat(SpectralFeatures(part))
+    assert not learned_caveat(SpectralFeatures(COMPOSITE))
 
 
 def test_parts_that_cannot_be_learned_are_named():

@@ -242,7 +242,7 @@ FITTED = SpectralFeatures(n_components=3, random_state=0).fit(X)
             ValueError,
             "target must be one of",
         ),
-        (lambda: SpectralFeatures(n_candidates=10).fit(X), ValueError, "without a learner"),
+        (lambda: SpectralFeatures(n_candidates=10).fit(X), ValueError, "needs a learner"),
         (
             lambda: SpectralFeatures(block_size=0).fit(X),
             ValueError,

@@ -25,7 +25,7 @@ from bochner import (
     SpectralFeatures,
     SpectralRidge,
 )
-from bochner.solvers.dual import GramProducts
+from bochner.solvers.dual_iterative import GramProducts
 
 
 def data(n=60, d=3, n_outputs=None, seed=0):
@@ -235,9 +235,9 @@ def test_products_row_block_by_row_block_are_those_of_the_matrix(monkeypatch):
     V = np.random.default_rng(0).normal(size=(150, 3))
     linear = np.array([0.5, 0.0, 1.0])
     whole = GramProducts(Laplace(), X, linear, 2**31)
-    monkeypatch.setattr("bochner.solvers.dual._BLOCK_BYTES", 8 * 150 * 40)
+    monkeypatch.setattr("bochner.solvers.dual_iterative._BLOCK_BYTES", 8 * 150 * 40)
     blocks = GramProducts(Laplace(), X, linear, 1)
-    assert blocks.held is None
+    assert blocks.gram is None
     exact = (Laplace().kernel(X) + (X * linear) @ X.T) @ V
     np.testing.assert_allclose(whole.times(V.T), exact.T, atol=1e-11)
     np.testing.assert_allclose(blocks.times(V.T), exact.T, atol=1e-11)

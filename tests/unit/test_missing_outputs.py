@@ -25,6 +25,7 @@ from bochner import (
     save,
 )
 from bochner.losses import Huber, Poisson, Quantile, Squared
+from bochner.solvers.partial import PartialOutputs
 
 MATRIX = np.array([[2.0, 0.5, 0.3], [0.5, 1.0, 0.0], [0.3, 0.0, 0.7]])
 KERNELS = {
@@ -136,6 +137,16 @@ def test_an_output_of_a_single_row_does_not_decide_between_ridges():
         model.loo_errors_ * np.sum(~np.isnan(Y)), without.loo_errors_ * np.sum(~np.isnan(Y[:, :2]))
     )
     np.testing.assert_allclose(model.predict(X)[:, 2], 7.0)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_diagonal_of_a_solver_is_that_of_the_matrix(name):
+    measure = KERNELS[name].resolved_outputs(np.eye(3)).sample(5, 3, 0)
+    roots = np.random.default_rng(0).normal(size=(3, 12, 10))
+    gram = roots.transpose(0, 2, 1) @ roots  # one for each output
+    outputs = PartialOutputs(measure)
+    diagonal = outputs.diagonal(np.einsum("aii->ai", gram))
+    np.testing.assert_allclose(diagonal[:, 0], np.diag(outputs.matrix(gram)), rtol=1e-12)
 
 
 def test_some_rows_choose_the_ridge_of_an_iterative_solver():

@@ -185,10 +185,10 @@ def run(capsys, *arguments):
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("sonar.data", "0.1,R\n", "gave arrays with shape or sha256 (1, 1), but those of 'sonar'"),
+        ("sonar.data", "0.1,R\n", "have the shape or sha256 (1, 1), but those of 'sonar'"),
         ("bupa.dat", "1,2,3,4,5,6,1\n" * 345, "have c"),
         ("vehicle.dat", "1,2,van\n1,van\n", "number of columns changed from 3 to 2"),
-        ("wine.txt", "", "holds no wine.data"),
+        ("wine.txt", "", "There is no wine.data or wine.dat in "),
     ],
 )
 def test_other_files_are_refused_and_nothing_is_written(capsys, tmp_path, file, content, message):

@@ -118,11 +118,11 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
 
     @property
     def measure_(self) -> FourierMeasure:
-        """Learned kernel Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)) of Eq. 1 and 2, summed over classes.
+        """Learned kernel of Eqs. 1 and 2, summed over classes.
 
-        A negative step is equivalent to a positive one with another landmark if K is 1, or with a
-        landmark of the other class. So the absolute value of a step is the weight of a kernel.
-        Without rounds the kernel is zero.
+        It is Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)). A negative step is equivalent to a positive one
+        with another landmark if K is 1, or with a landmark of the other class. So the absolute
+        value of a step is the weight of a kernel. Without rounds the kernel is zero.
         """
         if not self._n_features_out:
             return FourierMeasure(np.zeros((1, self.n_features_in_)), np.zeros(1))

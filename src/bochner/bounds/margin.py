@@ -16,8 +16,8 @@ def margin_regret(
     .. math:: \max_\alpha F(\alpha, \bar\lambda) - \min_\lambda \max_\alpha F
         \le \bar\varepsilon / 2 + 3 G D / (2 \sqrt T)
 
-    D = C √n is the diameter of the dual set and G = √n (1 + Cn) the largest gradient, for plays of
-    mass one and steps D / (G √t). The printed bound 3 (C + 2C²) n / (4 √T) assumes
+    D = C √n is the diameter of the dual set, and G = √n (1 + Cn) is the largest gradient. The plays
+    have mass one, and the steps are D / (G √t). The printed bound 3 (C + 2C²) n / (4 √T) assumes
     |Σ_i y_i α_i exp(i ω·x_i)| <= C. This sum can be n C, so the printed bound can be violated.
 
     Parameters
@@ -29,7 +29,7 @@ def margin_regret(
     C : float, default 1.0
         Weight of the loss.
     search_error : float, default 0.0
-        ε̄, the mean amount by which the peaks fell short of the highest.
+        ε̄, the mean difference between the highest peaks and those of the search.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
 
@@ -57,8 +57,7 @@ def margin_objective(
     .. math:: \max_\alpha F(\alpha, \bar\lambda)
         \le \overline{1^\top \alpha_t} - \bar v / 2 + 3 G D / (2 \sqrt T)
 
-    The printed form, ρ + …, with ρ the smallest potential, has neither the sign nor the scale of
-    this.
+    The printed form, ρ + … with ρ the smallest potential, has another sign and another scale.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ def competitive_ratio(gap: float, best_margin: float) -> float:
     Parameters
     ----------
     gap : float
-        How far the game's objective is above the best one.
+        Difference between the game's objective and the best one.
     best_margin : float
         M*, the largest that any measure reaches.
 
@@ -128,8 +127,8 @@ def margin(
     fixed before the data are seen. The bound holds for the best of K thresholds, by a union bound;
     the paper minimizes over all θ without one (K = 1).
 
-    The Rademacher complexity is at most (3 R_ω R_x + 1) √(R_λ / n). The one is E|Σ_i σ_i| / √n, the
-    value at ω = 0: there all cosines are one. The printed bound leaves it out.
+    The Rademacher complexity is at most (3 R_ω R_x + 1) √(R_λ / n). The summand 1 is
+    E|Σ_i σ_i| / √n, the value at ω = 0, where all cosines are one. The printed bound lacks it.
 
     Parameters
     ----------
@@ -196,8 +195,8 @@ def potential_deviation(
 
     .. math:: 2 (24 R_x R_\omega / \varepsilon)^d \exp(-n (\varepsilon/2 - 1/n)^2 / 8)
 
-    The 1/n is the bias E[v/n²] = (1 − 1/n) v_ideal + 1/n; one row, label and all, moves v/n² by at
-    most 4/n. The printed n = 8 R_x² R_ω⁴ (d ln(2R_ω/ε) + ln(1/δ)) / ε² has neither, nor the factor
+    The 1/n is the bias E[v/n²] = (1 − 1/n) v_ideal + 1/n. Another row and label change v/n² by at
+    most 4/n. The printed n = 8 R_x² R_ω⁴ (d ln(2R_ω/ε) + ln(1/δ)) / ε² lacks both, and the factor
     two for both sides.
 
     Parameters
@@ -233,5 +232,5 @@ def potential_deviation(
     while high / low > 1 + 1e-12:
         middle = np.sqrt(low * high)
         low, high = (middle, high) if log_probability(middle) > log_delta else (low, middle)
-    missing = "bias, two-sidedness and changes of the label are missing in print; use form='safe'"
+    missing = "the printed form lacks the bias, both sides and changes of a label; use form='safe'"
     return Bound.of(0.0, high, delta, form, missing if form == "paper" else "")

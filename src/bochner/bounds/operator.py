@@ -1,6 +1,6 @@
 """Errors of random features of operator-valued kernels (Brault et al. 2016, Theorem 10).
 
-The theorem is a diagnostic: at practical numbers of frequencies it promises little.
+At practical numbers of frequencies, the bounds of the theorem are large.
 """
 
 import math
@@ -64,7 +64,7 @@ def log_failure_probability(
 ) -> float:
     """Return the log of the bound on P(sup ‖K̃ − K‖ >= error) on a set of this diameter.
 
-    Above 0 the bound is empty.  ``form="safe"`` differs from the printed theorem in two constants:
+    Above 0 the bound says nothing. Two constants of ``form="safe"`` differ from the printed ones:
 
     - With m = 4 (‖‖A‖‖_ψ1 + ‖K‖_∞), ū is 2m log(2^{3/2} m²/b), which does not depend on the unit of
       the kernel.  The printed (m/b)² does.
@@ -142,8 +142,8 @@ def operator_uniform(
             - log_delta
         )
 
-    # The bound decreases in the error, with a jump at the case split: the root is where it falls
-    # below δ.
+    # The bound decreases in the error, with a jump between the two cases of the theorem. The root
+    # is the error at which it falls below δ.
     low = high = np.log(constants.sup_norm)
     while excess(low) < 0:
         low -= 5
@@ -153,7 +153,7 @@ def operator_uniform(
     error = float(np.exp(brentq(excess, low, high, xtol=1e-12) + 4e-12))
     reason = ""
     if error >= constants.sup_norm:
-        reason = "true but empty: larger than the kernel itself at this number of frequencies"
+        reason = "true but useless: larger than the kernel itself at this number of frequencies"
     if (
         form == "paper"
         and error < operator_uniform(constants, n_components, diameter, confidence=confidence).value
@@ -174,7 +174,7 @@ def promised_components(
     confidence: float = 0.95,
     form: str = "safe",
 ) -> int:
-    """Return the number of frequencies at which Theorem 10 promises this error.
+    """Return the number of frequencies for which Theorem 10 bounds the error by ``error``.
 
     Parameters
     ----------

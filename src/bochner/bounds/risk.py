@@ -13,7 +13,7 @@ from .bound import Bound, check_divergence, check_rate, check_vector
 def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Bound:
     """Return the largest error rate that gives at most this many errors with probability δ.
 
-    Exact (Clopper and Pearson 1934): no inequality between the count and the bound.
+    The bound is exact: it is the limit of Clopper and Pearson (1934).
 
     Parameters
     ----------
@@ -34,20 +34,17 @@ def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Boun
     if n_errors > n_samples:
         raise ValueError(f"Got {n_errors} errors among {n_samples} rows.")
     check_share(delta, "delta", example=0.05)
-    value = (
-        1.0
-        if n_errors == n_samples
-        else float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
-    )
-    rate = n_errors / n_samples
+    value, rate = 1.0, n_errors / n_samples
+    if n_errors < n_samples:
+        value = float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
     return Bound(value, rate, value - rate, 1 - delta)
 
 
 def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.05) -> Bound:
     """Bound the mean of bounded losses by their variance (Maurer and Pontil 2009, Theorem 4).
 
-    With V the variance of the n losses, divided by n − 1, and M the largest loss, it adds
-    √(2 V ln(2/δ) / n) + 7 M ln(2/δ) / (3 (n − 1)) to their mean.
+    The bound is the mean plus √(2 V ln(2/δ) / n) + 7 M ln(2/δ) / (3 (n − 1)). V is the variance of
+    the n losses, divided by n − 1, and M is the largest loss.
 
     Parameters
     ----------
@@ -130,7 +127,7 @@ def inverse_binary_kl(empirical: float, budget: float) -> float:
 
 
 def inverse_binary_kls(empirical: np.ndarray, budgets: np.ndarray | float) -> np.ndarray:
-    """Return ``inverse_binary_kl`` of each rate."""
+    """Return ``inverse_binary_kl`` for each rate."""
     low, high = empirical, np.ones_like(empirical)
     while True:
         middle = (low + high) / 2

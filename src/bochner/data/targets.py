@@ -139,7 +139,10 @@ class TargetSimilarity(Target):
 
     @property
     def largest(self) -> float:
-        """Upper bound of |λ_ij|: the largest Σ_k |signs[k]| factors[i, k]²."""
+        """Upper bound of the absolute values of λ_ij.
+
+        It is the largest Σ_k |signs[k]| factors[i, k]².
+        """
         return float(np.max(self.factors**2 @ np.abs(self.signs), initial=0.0))
 
 

@@ -19,7 +19,10 @@ class OpenMLCopy:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Published files of a data set, and rules that make its archive from them."""
+    """Published files of a data set, and rules that make its archive from them.
+
+    ``catalog.toml`` explains the fields.
+    """
 
     source: str
     files: Sequence[str] = ()
@@ -29,7 +32,7 @@ class Recipe:
     classes: Sequence[str] = ()
     positive: Sequence[int] = (1,)
     columns: str = ""
-    apart: int = 0
+    excluded: int = 0
     dropped: int = 0
     outputs: int = 0
     dtype: str = ""

@@ -82,9 +82,9 @@ def where(name: str) -> str:
 def load(name: str) -> Bunch:
     """Load the data set ``name`` as a Bunch.
 
-    ``data`` (dense or CSR), ``target`` (class numbers, or regression targets), ``source`` (a
-    sentence), and where they exist ``y_binary`` (the paper's labels, ±1), ``n_train`` (the first
-    rows are the official training part), ``class_names``, ``feature_names``. Files of known data
+    It has ``data`` (dense or CSR), ``target`` (class numbers, or regression targets) and ``source``
+    (a sentence). Some sets also have ``y_binary`` (the paper's labels, ±1), ``n_train`` (the first
+    rows are the official training part), ``class_names`` or ``feature_names``. Files of known data
     sets are checked against their checksums.
 
     ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255;
@@ -122,7 +122,7 @@ def load(name: str) -> Bunch:
 def _not_available(name: str) -> str:
     folder = os.environ.get("BOCHNER_DATA")
     return (
-        f"Data set {name!r} is not available: set BOCHNER_DATA to a folder that holds {name}.npz "
+        f"Data set {name!r} is not available: set BOCHNER_DATA to a folder with {name}.npz "
         f"(it is {folder!r} now); `bochner data` lists the known sets and their sources"
     )
 
@@ -176,7 +176,7 @@ def _read(path: Path, source: str, name: str = "", expected: str | None = None) 
     for needed in ("X", "y"):
         if needed not in arrays:
             raise ValueError(
-                f"{path} holds no array {needed}, only {', '.join(sorted(arrays)) or 'nothing'}."
+                f"{path} has no array {needed}, only {', '.join(sorted(arrays)) or 'nothing'}."
             )
     arrays = {key: value.item() if value.ndim == 0 else value for key, value in arrays.items()}
     return Bunch(data=arrays.pop("X"), target=arrays.pop("y"), source=source, **arrays)
@@ -187,12 +187,8 @@ def _from_sklearn(name: str) -> Bunch:
 
     loader = "load_wine" if name == "wine" else "load_breast_cancer"
     fetched = getattr(datasets, loader)()
-    data, target, class_names, source = (
-        fetched.data,
-        fetched.target,
-        fetched.target_names,
-        f"scikit-learn's {loader}",
-    )
+    data, target, class_names = fetched.data, fetched.target, fetched.target_names
+    source = f"scikit-learn's {loader}"
     y_binary = 2 * target - 1  # Letarte et al. count benign tumors as +1
     if name == "wine":
         y_binary, class_names = np.where(target == 0, 1, -1), ["1", "2", "3"]
@@ -250,15 +246,15 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
         )
     except Exception as error:
         raise DatasetNotFound(
-            f"{_not_available(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
-            f"({type(error).__name__}: {error})."
+            f"{_not_available(name)}. {copy.name!r} version {copy.version} could not be fetched "
+            f"from OpenML ({type(error).__name__}: {error})."
         ) from error
     X = np.asarray(fetched.data, dtype=np.float64)[:, copy.dropped_columns :]
     if X.shape != entry.shape:
         raise ValueError(
             f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must "
             f"have {entry.shape}: it is not the data set of the paper. Set BOCHNER_DATA to a "
-            f"folder that holds {name}.npz."
+            f"folder with {name}.npz."
         )
     labels = np.asarray(fetched.target, dtype=str)
     class_names, target = np.unique(labels, return_inverse=True)

@@ -130,9 +130,9 @@ def windmill(
 def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
     """Generate uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ).
 
-    φ is the azimuth and θ the polar angle. For Bullins et al. 2018, Figure 1. The labels are even
-    under x → −x: the arc-cosine kernel of degree 1, the baseline there, has no odd degrees above
-    one and would be at chance otherwise.
+    φ is the azimuth and θ the polar angle. For Bullins et al. 2018, Figure 1. The baseline of that
+    figure is the arc-cosine kernel of degree 1, which has no odd degrees above one. It would be at
+    chance for labels that are not even under x → −x.
 
     Parameters
     ----------
@@ -256,8 +256,8 @@ def gradient_field(
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
     function : Generator, int or None, default None
-        Generator or seed of f; None uses ``rng``. With a seed of its own it is the same function at
-        other points.
+        Generator or seed of f; None uses ``rng``. Equal seeds give the same function, at the points
+        of ``rng``.
 
     Examples
     --------
@@ -266,15 +266,12 @@ def gradient_field(
     """
     rng = as_generator(rng, "rng")
     function = rng if function is None else as_generator(function, "function")
-    n_samples, n_features = (
-        check_count(n_samples, "n_samples"),
-        check_count(n_features, "n_features"),
-    )
+    n_samples = check_count(n_samples, "n_samples")
+    n_features = check_count(n_features, "n_features")
     n_components = check_count(n_components, "n_components")
+    length_scale = check_positive(length_scale, "length_scale")
     noise = check_positive(noise, "noise", allow_zero=True)
-    frequencies = function.standard_normal((n_components, n_features)) / check_positive(
-        length_scale, "length_scale"
-    )
+    frequencies = function.standard_normal((n_components, n_features)) / length_scale
     cosine, sine = function.standard_normal((2, n_components)) / np.sqrt(n_components)
     X = rng.uniform(-1, 1, (n_samples, n_features))
     potential, field = np.empty(n_samples), np.empty_like(X)
@@ -290,7 +287,7 @@ def gradient_field(
 def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35) -> Bunch:
     """Generate two classes of two noisy clusters each, placed crosswise.
 
-    For Letarte et al. 2019, Figure 1, whose data are not published: this is our choice.
+    These are our replacement of the data of Letarte et al. 2019, Figure 1, which are not published.
 
     Parameters
     ----------
@@ -310,9 +307,8 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
     n_samples = check_count(n_samples, "n_samples", minimum=4)
     centers = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
     cluster = np.arange(n_samples) % 4
-    X = centers[cluster] + check_positive(noise, "noise", allow_zero=True) * rng.standard_normal(
-        (n_samples, 2)
-    )
+    noise = check_positive(noise, "noise", allow_zero=True)
+    X = centers[cluster] + noise * rng.standard_normal((n_samples, 2))
     return Bunch(data=X, target=np.where(cluster < 2, -1, 1))
 
 
@@ -321,9 +317,9 @@ def toy_bands(
 ) -> Bunch:
     """Generate uniform points of a square in diagonal bands of alternating classes.
 
-    Noise blurs the edges of the bands. For Letarte et al. 2019, Figure 4, "another toy dataset"
-    which is not published: this is our choice. A similarity that is the same in all directions
-    cannot follow bands; one learned from frequencies can.
+    Noise blurs the edges of the bands. This is our replacement of "another toy dataset" of Letarte
+    et al. 2019, Figure 4, which is not published. A similarity that is the same in all directions
+    cannot follow bands, but one that is learned from frequencies can.
 
     Parameters
     ----------

@@ -40,8 +40,9 @@ def build(name: str, folder: str | Path, out: str | Path) -> Path:
         given, expected = contents_digest(arrays), entry.sha256
     if given != expected:
         raise ValueError(
-            f"{', '.join(map(str, paths))} gave arrays with shape or sha256 {given}, but those of "
-            f"{name!r} have {expected}. Give the version of {recipe.source}. Nothing was written."
+            f"The arrays of {', '.join(map(str, paths))} have the shape or sha256 {given}, but "
+            f"those of {name!r} have {expected}. Nothing was written. Give the version of "
+            f"{recipe.source}."
         )
     write_archive(path := Path(out) / f"{name}.npz", arrays)
     return path
@@ -53,7 +54,7 @@ def _published(folder: Path, name: str, file: str, source: str) -> Path:
         if path.is_file():
             return path
     raise DatasetNotFound(
-        f"{folder} holds no {file.replace('|', ' or ')}, nor does {folder / name}. Get it from "
+        f"There is no {file.replace('|', ' or ')} in {folder} or in {folder / name}. Get it from "
         f"{source}."
     )
 
@@ -63,15 +64,15 @@ def _arrays(recipe: Recipe, tables: list[Any], names: list[str]) -> dict[str, An
     cells: Any = sp.vstack(tables) if sp.issparse(tables[0]) else np.concatenate(tables)
     names, numbers = names or recipe.columns.split(), range(cells.shape[1])
     targets = numbers[-recipe.outputs :] if recipe.outputs else [numbers[recipe.label]]
-    features = [j for j in numbers[recipe.apart + recipe.dropped :] if j not in targets]
+    features = [j for j in numbers[recipe.excluded + recipe.dropped :] if j not in targets]
     X, titles = cells[:, features], [names[j] for j in features] if names else []
     if cells.dtype.kind == "U":
         X, titles = _encoded(X, titles)
     arrays = {"X": X.astype(recipe.dtype) if recipe.dtype else _compact(X)}
     if titles:
         arrays["feature_names"] = np.array(titles)
-    if recipe.apart:
-        arrays["X_dropped"] = _compact(cells[:, : recipe.apart].astype(np.float64))
+    if recipe.excluded:
+        arrays["X_dropped"] = _compact(cells[:, : recipe.excluded].astype(np.float64))
     if len(tables) > 1:
         arrays["n_train"] = np.int64(len(tables[0]))
     y = cells[:, targets].toarray() if sp.issparse(cells) else cells[:, targets]
@@ -83,7 +84,7 @@ def _arrays(recipe: Recipe, tables: list[Any], names: list[str]) -> dict[str, An
 
 
 def _encoded(cells: np.ndarray, titles: list[str]) -> tuple[np.ndarray, list[str]]:
-    """Return the columns of numbers, then an indicator of each level of each column of words.
+    """Return the columns of numbers, then one indicator column for each level of the others.
 
     Levels are sorted. The level ``?``, a missing value, has no indicator.
     """
@@ -164,7 +165,7 @@ def _matlab(contents: list[bytes]) -> Tables:
 
 
 def _winds(contents: list[bytes]) -> Tables:
-    """Read place, month and both components of the wind, wherever both are known."""
+    """Read place, month and both components of the wind, without missing values."""
     from scipy.io import netcdf_file
 
     with netcdf_file(io.BytesIO(contents[0]), mmap=False) as file:

@@ -157,7 +157,9 @@ def _own_landmarks(rows, target, rule, weights):
         return Landmarks(points, None, None)
     if labels is not None:
         if not isinstance(target, Labels):
-            raise ValueError("Labels of own landmarks only make sense if y holds labels.")
+            raise ValueError(
+                "Got labels of own landmarks, but y holds values. Give the points alone."
+            )
         if len(labels) != len(points):
             raise ValueError(
                 f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one."

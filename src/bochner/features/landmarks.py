@@ -31,8 +31,9 @@ from ..learners.alignment import class_sums, fourier_sums
 from ..measures.fourier import FourierMeasure
 from ..priors import Gaussian
 from ..priors.base import RadialPrior
+from .caveats import prior_caveat, weights_caveat
 from .landmark_choice import Landmarks, choose_landmarks
-from .spectral import FeatureMap, caveat_of, data_dependent_prior, drawn_candidates
+from .spectral import FeatureMap, drawn_candidates
 
 # Landmarks by default: fewer lose accuracy, more take longer.
 _MANY_LANDMARKS = 300
@@ -42,10 +43,10 @@ _MANY_LANDMARKS = 300
 class LandmarkFeatures(FeatureMap):
     """Similarities to landmarks, each with its own pseudo-posterior over frequencies.
 
-    For a landmark x_l with label y_l (Letarte et al. 2019, Section 4.2), the learner weighs
-    frequencies by L̂^l, which measures how well cos ω·(x_l − x) predicts the rows with the label
-    y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n L̂^l(ω_m)) (Eq. 12). Then x ↦ (Σ_m Q^l_m
-    cos ω_m·(x_l − x))_l.
+    A landmark x_l has a label y_l. The loss L̂^l(ω) is small if cos ω·(x_l − x) is large for rows x
+    with this label and small for the others. The learner computes weights Q^l_m of the frequencies
+    from these losses. For ``PacBayes`` they are Q^l_m ∝ exp(−β √n L̂^l(ω_m)). The features are
+    x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l. See Letarte et al. 2019, Section 4.2 and Eq. 12.
 
     Parameters
     ----------
@@ -62,13 +63,14 @@ class LandmarkFeatures(FeatureMap):
     n_components : int, default 64
         Frequencies D per landmark.
     similarity : "learned", "prior" or "exact", default "learned"
-        Learned weights; equal weights (the prior's random features); or the prior's closed-form
-        kernel, which is the classical empirical kernel map ("RBF landmarks").
+        "learned" uses learned weights, "prior" equal weights (the prior's random features).
+        "exact" uses the closed-form kernel of the prior, the classical empirical kernel map ("RBF
+        landmarks").
     per_label : bool, default True
         If y holds labels, choose equally many landmarks in each class.
     share_frequencies : bool, default False
-        One set of D frequencies for all landmarks: much less time and memory, but the similarities
-        then span at most 2D dimensions, however many landmarks there are.
+        Use one set of D frequencies for all landmarks. This needs much less time and memory, but
+        the similarities span at most 2D dimensions for any number of landmarks.
     target : "auto", "labels" or "values", default "auto"
         Kind of y, as for ``SpectralFeatures``.
     block_size : "auto" or int, default "auto"
@@ -112,9 +114,9 @@ class LandmarkFeatures(FeatureMap):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose landmarks and learn their similarities.
 
-        y may be labels, real values or a ``Target``. A row of weight h counts as h rows. Among up
-        to 4000 rows, equal rows are one candidate for a landmark, so that weights and repeated rows
-        give the same landmarks; above that their probabilities are the same.
+        y may be labels, real values or a ``Target``. A row of weight h counts as h rows. With up to
+        4000 rows, equal rows are one candidate for a landmark, so weights and repeated rows give
+        the same landmarks. With more rows, they give the same probabilities of landmarks.
         """
         return super().fit(X, y, sample_weight)
 
@@ -122,7 +124,7 @@ class LandmarkFeatures(FeatureMap):
         return y is not None or self.similarity == "learned"
 
     def _fit(self, data):
-        self._caveat, weights = caveat_of(data.weights), data.weights
+        self._caveat, weights = weights_caveat(data.weights), data.weights
         n_samples = len(data) if weights is None else float(np.sum(weights))
         target = data.target.present(weights) if isinstance(data.target, Labels) else data.target
         different = without_repetitions(data.rows, target, weights)
@@ -221,9 +223,9 @@ class LandmarkFeatures(FeatureMap):
         theorem holds for the weights of any learner, at a t fixed before the data: β √n for
         ``PacBayes``, √n else. ``form="kl"`` needs no t.
 
-        ``independent=True`` states that your own landmarks, given as a pair (points, labels), were
-        drawn apart from the rows, as in Section 4.2 of Letarte et al. Each is then compared with
-        all n rows, and the union runs over the landmarks.
+        ``independent=True`` states that your own landmarks, a pair (points, labels), were drawn
+        independently of the rows, as in Section 4.2 of Letarte et al. Each of them is then compared
+        with all n rows, and the union runs over the landmarks.
         """
         self._check_learned()
         check_flag(independent, "independent")
@@ -231,7 +233,7 @@ class LandmarkFeatures(FeatureMap):
             kind = self.landmarks if isinstance(self.landmarks, str) else "points without labels"
             raise ValueError(
                 f"independent=True needs landmarks that do not depend on the rows, got {kind!r}. "
-                "Write landmarks=(points, labels) with points that were drawn apart."
+                "Write landmarks=(points, labels) with points that were drawn independently."
             )
         report, learner = self.report_, self._component("learner")
         empirical = report.empirical(report.weights)
@@ -261,11 +263,11 @@ class LandmarkFeatures(FeatureMap):
         )
         if not (in_sample or independent or isinstance(self.landmarks, str)):
             own = (
-                "own landmarks: it holds only if they and their labels were drawn apart from the "
+                "own landmarks: it holds only if they and their labels are independent of the "
                 "rows; write independent=True if they were"
             )
             bound = replace(bound, reason=own)
-        reason = data_dependent_prior(self.prior) or self._caveat
+        reason = prior_caveat(self.prior) or self._caveat
         if not reason and not self._by_label:
             reason = "similarities of real targets must be at most 1 and fixed without the rows"
         return replace(bound, valid=False, reason=reason) if reason else bound

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -29,6 +29,7 @@ from ..learners import AlignmentLearner, PacBayesGaussian, check_learner
 from ..learners.alignment import LabelSums, alignment_sums
 from ..measures.fourier import SELECTIONS, FourierMeasure, effective_atoms, selected_atoms
 from ..priors import Gaussian, SpectralPrior
+from .caveats import prior_caveat, weights_caveat
 
 # Candidates for float32 rows are drawn in float64 pieces of this many bytes.
 _DRAW_BYTES = 2**27
@@ -97,15 +98,15 @@ class SpectralFeatures(FeatureMap):
     Parameters
     ----------
     prior : a prior of ``bochner.priors``, or a FourierMeasure, default ``Gaussian(gamma='scale')``
-        Distribution of the candidate frequencies. A measure of at most D atoms (with a learner: of
-        at most N) is used exactly as it is, with its weights; atoms of a larger one are drawn in
-        proportion to their weights.
+        Distribution of the candidate frequencies. A measure of at most D atoms (N with a learner)
+        is used exactly, with its weights. From a larger one, atoms are drawn in proportion to their
+        weights.
     learner : a learner, default None
         A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random
         Fourier features).
     n_components : int, default 100
-        Number of frequencies D; each gives two columns, a cosine and a sine. ``MarginGame`` counts
-        its own frequencies: its search starts at D draws, unless its ``n_rounds`` is None.
+        Number of frequencies D; each gives two columns, a cosine and a sine. ``MarginGame`` decides
+        by itself how many it keeps; its search starts at D draws, unless its ``n_rounds`` is None.
     n_candidates : int, default None
         With a learner: draw this many candidates N, learn their weights, then keep D of them. None
         learns on D.
@@ -130,8 +131,8 @@ class SpectralFeatures(FeatureMap):
         exactly
     prior_ : the prior with its bandwidth resolved from the data
     report_ : the report of the learner
-    learned_ : the measure over all candidates, before D of them were kept (learners by alignment)
-    selected_ : numbers of the candidates that were kept (learners by alignment)
+    learned_ : the measure over all candidates (learners by alignment)
+    selected_ : numbers of the selected candidates (learners by alignment)
     sums_ : the additive statistics of the data behind the weights (learners by alignment)
     n_features_in_, feature_names_in_
 
@@ -194,9 +195,9 @@ class SpectralFeatures(FeatureMap):
     ) -> Self:
         """Learn from one more batch; the result is that of one fit on the rows of all batches.
 
-        The first batch determines the candidates, the bandwidth of the prior if that is "scale" or
-        "median", and the kind of y (labels or values). ``classes`` lists all labels that may occur;
-        without it, labels are collected from the batches.
+        The first batch determines the candidates and the kind of y (labels or values). It also
+        determines the bandwidth of the prior if that is "scale" or "median". ``classes`` lists all
+        labels that may occur; without it, labels are collected from the batches.
         """
         first = not hasattr(self, "measure_")
         if first:
@@ -214,7 +215,7 @@ class SpectralFeatures(FeatureMap):
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
         target = as_target(y, len(rows), classes=self._classes, kind=kind)
         sums = alignment_sums(self.candidates_, rows, target, weights)
-        self._caveat: str = self._caveat or caveat_of(weights)
+        self._caveat: str = self._caveat or weights_caveat(weights)
         self.sums_ = sums if first else self.sums_ + sums
         if self.sums_.n_samples > 1:  # a single row has no pairs
             self._use_sums()
@@ -225,8 +226,8 @@ class SpectralFeatures(FeatureMap):
         """Add the sums of another fit; the result is that of one fit on the rows of both.
 
         Both need the same candidates: the same prior with a number for its bandwidth, and the same
-        integer seed. Only the sums of the other fit are read, never its rows, so data that must
-        stay apart can be learned from together.
+        integer seed. Only the sums of the other fit are read, not its rows. So one measure can be
+        learned from data that must not be brought together.
         """
         for features in (self, other):
             check_is_fitted(features, "sums_")
@@ -296,7 +297,7 @@ class SpectralFeatures(FeatureMap):
                 self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_)
             )
         bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
-        reason = data_dependent_prior(self.prior) or self.sums_.caveat or self._caveat
+        reason = prior_caveat(self.prior) or self.sums_.caveat or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _bound_of_draws(self, learner, delta, of, form):
@@ -304,7 +305,7 @@ class SpectralFeatures(FeatureMap):
         n_drawn = len(self.measure_) if of == "selected" else None
         bound = learner.bound(self.report_, n_drawn, delta=delta, form=form)
         prior = self.prior if learner.prior is None else learner.prior
-        reason = data_dependent_prior(prior) or self._caveat
+        reason = prior_caveat(prior) or self._caveat
         if not reason and of == "selected" and self.n_candidates is not None:
             reason = "the frequencies are selected from draws; write n_candidates=None"
         return replace(bound, valid=False, reason=reason) if reason else bound
@@ -319,7 +320,7 @@ class SpectralFeatures(FeatureMap):
         rows, rng = data.rows, as_generator(self.random_state)
         self.prior_ = self._component("prior").resolved(rows, data.weights)
         self._classes = None
-        self._caveat = caveat_of(data.weights)
+        self._caveat = weights_caveat(data.weights)
         self._warned = False
         n_atoms = self.n_candidates or self.n_components
         if isinstance(self.prior_, FourierMeasure) and len(self.prior_) <= n_atoms:
@@ -328,13 +329,13 @@ class SpectralFeatures(FeatureMap):
             measure = drawn_candidates(self.prior_, n_atoms, rows, rng, self.sampling)
         else:
             measure = self.prior_.sample(n_atoms, rows.n_features, rng, self.sampling)
-        if data_dependent_prior(self.prior):
+        if prior_caveat(self.prior):
             measure = measure.marked_learned()
         largest = float(np.abs(measure.frequencies).max(initial=0.0))
         if not largest < np.finfo(rows.dtype).max / 10:
             raise ValueError(
-                f"The frequencies for rows of this scale reach {largest:.1e}, which {rows.dtype} "
-                "does not hold. Scale the columns, e.g. by StandardScaler, or give the prior a "
+                f"The frequencies for rows of this scale reach {largest:.1e}, too large for "
+                f"{rows.dtype}. Scale the columns, e.g. by StandardScaler, or give the prior a "
                 "bandwidth."
             )
         # Every later selection starts from the same random numbers.
@@ -381,8 +382,8 @@ class SpectralFeatures(FeatureMap):
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
                 raise ValueError(
-                    f"n_candidates={self.n_candidates} without a learner: candidates are chosen by "
-                    "a learner. Give one, or leave n_candidates=None."
+                    f"n_candidates={self.n_candidates} needs a learner, which chooses between the "
+                    "candidates. Give one, or leave n_candidates=None."
                 )
         if self.learner is not None:
             check_learner(self.learner)
@@ -391,11 +392,6 @@ class SpectralFeatures(FeatureMap):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.learner is not None
         return tags
-
-
-def caveat_of(weights: np.ndarray | None) -> str:
-    """Return why no theorem holds for rows with these weights; "" if there are none."""
-    return "" if weights is None else "weighted rows are no independent sample"
 
 
 def checked_features(model: Any) -> Any:
@@ -414,51 +410,11 @@ def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | N
         return transformer.fit(X, y)
     if not has_fit_parameter(transformer, "sample_weight"):
         raise ValueError(
-            f"{type(transformer).__name__} takes no sample_weight and would learn from weighted "
-            "rows as if all counted once. Use SpectralFeatures or LandmarkFeatures, or fit it "
-            "beforehand and give FrozenEstimator of scikit-learn."
+            f"{type(transformer).__name__} has no parameter sample_weight and would ignore the "
+            "weights. Use SpectralFeatures or LandmarkFeatures, or fit it beforehand and give "
+            "FrozenEstimator of scikit-learn."
         )
     return transformer.fit(X, y, sample_weight=weights)
-
-
-def data_dependent_prior(prior: SpectralPrior | None) -> str:
-    """Return why no theorem holds with this prior, which must not depend on the rows, or ""."""
-    if isinstance(prior, FourierMeasure):
-        return learned_prior(prior)
-    if prior is None:
-        return (
-            "the default prior takes its bandwidth from the data; give a prior with a number, "
-            "e.g. Gaussian(gamma=1.0)"
-        )
-    for name, value in prior.get_params().items():
-        if isinstance(value, str):
-            return (
-                f"{name}={value!r} reads the prior off the data; give a number chosen without "
-                "these rows"
-            )
-    return learned_prior(prior)
-
-
-def learned_prior(owner: Any) -> str:
-    """Return why no theorem holds if ``owner`` is or has a prior or measure that was learned.
-
-    The result is "" if there is none.
-    """
-    parts = owner.get_params(deep=True).values() if isinstance(owner, BaseEstimator) else ()
-    for value in (owner, *parts):
-        if isinstance(value, FourierMeasure):
-            if value.learned:
-                return (
-                    "the measure given as prior was learned; if that was on data without these "
-                    "rows, write dataclasses.replace(measure, learned=False)"
-                )
-        elif isinstance(value, SpectralPrior) and value._learned:
-            name = type(value).__name__
-            return (
-                "the prior was learned by Evidence or PacBayesGaussian; if that was on data "
-                f"without these rows, write a new prior {name}(...) with the learned numbers"
-            )
-    return ""
 
 
 def drawn_candidates(

@@ -19,13 +19,12 @@ from ..data.columns import counted, quantile
 from ..data.repetitions import independent_rows, repeated_in_words
 from ..data.training import TrainingData, split_observations, without_repetitions
 from ..expansions.waves import Expansion, ExpansionModel
+from ..features.caveats import learned_caveat, weights_caveat
 from ..features.spectral import (
     FeatureMap,
     SpectralFeatures,
-    caveat_of,
     checked_features,
     fitted_transformer,
-    learned_prior,
 )
 from ..losses import predicted_codes
 from ..measures.fourier import FourierMeasure
@@ -33,19 +32,16 @@ from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constan
 from ..solvers.problem import feature_block
 from .ridge.spectral import feature_source
 
-# Widths of the Gaussian relative to the median margin, fixed before the second part of the data is
-# used.
+# Widths of the Gaussian, relative to the median margin; fixed before the second part is used.
 _WIDTHS = np.logspace(-2, 1, 13)
 # Distances of the posterior's mean from the prior's; the bound holds for any number of them.
 _MOVES = np.linspace(0, 1, 21)
-# Normal tails computed per trial to choose width and move on some of the rows; the bound then uses
-# all rows.
+# Most normal tails in memory at once while width and move are chosen, on some of the rows. The
+# bound then uses all rows.
 _MOST_TAILS = 2**19
-# Tolerance and largest number of passes of the logistic regressions; the bounds hold for any
-# solution.
+# Tolerance and most passes of the logistic regressions; the bounds hold for any solution.
 _TOLERANCE, _MOST_PASSES = 1e-6, 200
-# The trapezoidal rule for a mean over a standard normal variable is exact to rounding for smooth
-# functions.
+# Trapezoidal rule for a mean over a standard normal variable; exact to rounding if it is smooth.
 _NODES = np.linspace(-8, 8, 65)
 _NODE_WEIGHTS = np.exp(-(_NODES**2) / 2) / np.sum(np.exp(-(_NODES**2) / 2))
 
@@ -61,14 +57,15 @@ def certify(
 ) -> Bound:
     """Bound the risk of a fitted predictor on new rows, with probability 1 − delta over the rows.
 
-    For classifiers the risk is the probability of error, bounded by the exact binomial tail. With a
-    loss, and for regressors, it is the mean loss, bounded by the empirical Bernstein inequality.
+    The risk of a classifier is its probability of error, bounded by the exact binomial tail. With a
+    loss, and for regressors, the risk is the mean loss, bounded by the empirical Bernstein
+    inequality.
 
-    The rows must not have been used to fit the estimator, nor to choose its parameters or features;
-    otherwise the bound does not hold. ``CertifiedClassifier`` needs only its training data.
+    The bound only holds if the rows were not used to fit the estimator, or to choose its parameters
+    or features. ``CertifiedClassifier`` gives a bound from its training data alone.
 
-    Copies of a row count once; the ``reason`` of the bound reports them. Equal rows are independent
-    observations if the same inputs also occur with other targets.
+    Copies of a row count once, and the ``reason`` of the bound reports them. But if the same inputs
+    also occur with other targets, equal rows are independent observations, and each counts.
 
     Parameters
     ----------
@@ -117,9 +114,9 @@ def certify(
         return replace(binomial_tail(int(np.sum(wrong)), len(y), delta=delta), reason=note)
     if largest_loss is None:
         raise ValueError(
-            "A loss without a largest value has no such bound: one rare enormous error could hide. "
-            "Give largest_loss, where the loss is cut off, e.g. certify(model, X, y, "
-            "largest_loss=1.0)."
+            "largest_loss is None, but the bound needs a largest loss: without one, a rare and "
+            "enormous loss could be missed. Larger losses are replaced by it. Write e.g. "
+            "certify(model, X, y, largest_loss=1.0)."
         )
     check_positive(largest_loss, "largest_loss")
     losses = np.asarray((loss or _squared_error)(y, prediction), dtype=np.float64)
@@ -150,9 +147,9 @@ def _squared_error(y, prediction):
 def shares_for(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the probability of class ``codes`` under standard normal noise on scores, (n_rows,).
 
-    One column is the score of the second of two classes, which is predicted above zero: Φ(± score).
-    Of several columns the largest is predicted: E Π_k Φ(s_y + z − s_k) over all k but y, z standard
-    normal.
+    For two classes, the one column of scores is positive if the second class is predicted. The
+    probability is then Φ(± score). For more classes, the largest score is predicted, and the
+    probability is E Π_k Φ(s_y + z − s_k) over all k but y, with z standard normal.
     """
     if scores.shape[1] == 1:
         return ndtr(np.where(codes == 1, scores[:, 0], -scores[:, 0]))
@@ -169,27 +166,29 @@ class CertifiedClassifier(Classifier, Estimator):
     r"""Linear classifier on learned features with a bound on its risk, from training data alone.
 
     The rows are split at random. The features and a linear model w₀ are learned on the first part,
-    and the prior is N(w₀, σ²I). The linear model w is learned on all rows; the posterior is
-    N(w₀ + a (w − w₀), σ²I), and the PAC-Bayes-kl theorem on the second part bounds the risk of a
-    classifier that draws its weights from it:
+    and a linear model w on all rows. The prior is N(w₀, σ²I), and the posterior is
+    N(w₀ + a (w − w₀), σ²I). The PAC-Bayes-kl theorem on the second part bounds the risk R of a
+    classifier that draws its weights from the posterior:
 
     .. math::
         \mathrm{kl}(\hat R \,\|\, R) \le \frac{1}{m}
         \Big( \frac{\|a (w - w_0)\|^2}{2 \sigma^2} + \ln \frac{2 T \sqrt m}{\delta} \Big)
 
-    with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1]. For Gaussian
-    weights R̂ is a mean of normal tails, so nothing is sampled. With more than two classes each has
-    its own w, all in one vector above, and the largest w·φ(x) is predicted; the scores are
-    independent, so the probability of a class is an integral over one normal variable. The classes
-    of y must be all classes.
+    with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1]. R̂ is the risk
+    on the second part. For Gaussian weights it is a mean of normal tails, so nothing is sampled.
+
+    With more than two classes, each class has its own w, and the class with the largest w·φ(x) is
+    predicted. The vectors above then contain the weights of all classes. The scores are
+    independent, so the probability of a class is an integral over one normal variable. Every class
+    must occur in y.
 
     Copies of a row are in the same part and count once in the bounds, whose ``reason`` reports
-    them. Equal rows are independent observations, and count each, if the same inputs also occur
-    with other labels.
+    them. But if the same inputs also occur with other labels, equal rows are independent
+    observations, and each counts.
 
     A weight of h counts as h copies of a row while w₀ and w are learned. No theorem holds for
-    weighted rows, so a fit with ``sample_weight`` has bounds with ``valid=False``. Class weights
-    only set the cost of an error while w₀ and w are learned: the bounds are those of the plain
+    weighted rows, so bounds of a fit with ``sample_weight`` have ``valid=False``. Class weights
+    only set the cost of an error while w₀ and w are learned. The bounds are those of the plain
     risk, in which every row counts once.
 
     Parameters
@@ -209,11 +208,11 @@ class CertifiedClassifier(Classifier, Estimator):
 
     Attributes
     ----------
-    gibbs_bound_ : Bound on the risk of the randomized classifier that draws weights for each row
-    bound_ : Bound on the risk of ``predict``, which uses the mean weights: it returns the class
+    gibbs_bound_ : Bound on the risk of the randomized classifier, which draws weights for each row
+    bound_ : Bound on the risk of ``predict``, which uses the mean weights. It returns the class
         with the most votes, so its risk is at most twice that of the randomized classifier
-    coef_, intercept_, width_ : mean and standard deviation of the posterior; one row for each of
-        more than two classes
+    coef_, intercept_, width_ : mean and standard deviation of the posterior; with more than two
+        classes, ``coef_`` has one row for each
     expansion_ : the decision function as a sum of waves, if the features are ``SpectralFeatures``
         on a ``FourierMeasure``
 
@@ -249,7 +248,7 @@ class CertifiedClassifier(Classifier, Estimator):
         counts = data.weights if self.class_weight is None else data.counts
         equal = replace(data, weights=counts, counts=None).equal_rows()
         distinct = without_repetitions(data.rows, data.target, counts)
-        caveat = caveat_of(counts)
+        caveat = weights_caveat(counts)
         rows, target, codes = distinct.rows, distinct.target, distinct.target.codes
         self.classes_, costs = target.classes, target.costs(self.class_weight, distinct.weights)
         rng = as_generator(self.random_state)
@@ -270,10 +269,10 @@ class CertifiedClassifier(Classifier, Estimator):
         prior_mean = self._linear(rows, codes, weighed)
         costs_of_rows = 1.0 if costs is None else costs
         step = self._linear(rows, codes, (first + second) * costs_of_rows) - prior_mean
-        caveat = caveat or learned_prior(features)
+        caveat = caveat or learned_caveat(features)
         note = "" if equal is None else repeated_in_words(equal)
         fields = {"valid": not caveat, "reason": caveat or note}
-        self._choose(rows, codes, first, observations, prior_mean, step, fields)
+        self._minimize_bound(rows, codes, first, observations, prior_mean, step, fields)
         self.__dict__.pop("expansion_", None)
         if isinstance(source := feature_source(self.features_), FourierMeasure):
             self.expansion_ = Expansion.of(source, self.coef_.T, self.intercept_)
@@ -330,46 +329,48 @@ class CertifiedClassifier(Classifier, Estimator):
         fitted[present] = coefficients - coefficients.mean(axis=0)
         return fitted
 
-    def _choose(self, rows, codes, first, second, prior_mean, step, fields):
+    def _minimize_bound(self, rows, codes, first, second, prior_mean, step, fields):
         """Select the width and the move with the smallest bound on the second part.
 
-        Widths are relative to the median margin of the first part. ``fields`` belong to both
-        bounds.
+        ``first`` and ``second`` are the counts of the rows in each part. Widths are relative to the
+        median margin of the first part. ``fields`` belong to both bounds.
         """
         both = np.concatenate([prior_mean, step])
         scores = rows.values(self._block(_unit_scores_block, both), len(both), dtype=np.float64)
-        scale = _median_margin(scores, first) or 1.0
+        start, change = np.split(scores, 2, axis=1)
+        scale = _median_margin(start, first) or 1.0
+        counted_rows = np.flatnonzero(second)
+        whole = [values[counted_rows] for values in (start, change, codes, second)]
         tails = 1 if len(step) == 1 else len(step) * len(_NODES)
         some_rows = rows.spread(max(1, _MOST_TAILS // tails), second)
-        sample = tuple(column[some_rows] for column in (scores, codes, second))
-        total = float(np.sum(second))
-        n_counted = max(1, int(total))
+        sample = [values[some_rows] for values in (start, change, codes, second)]
+        n_counted = max(1, int(np.sum(second)))
 
         # Only the choice depends on the sample: the theorem holds for all moves and widths at once,
         # on all rows.
         widths, moves = np.repeat(scale * _WIDTHS, len(_MOVES)), np.tile(_MOVES, len(_WIDTHS))
         divergences = moves**2 * np.sum(step**2) / (2 * widths**2)
-        risks = np.empty(len(widths))
         n_at_once = max(1, _MOST_TAILS // (tails * len(some_rows)))
+        risks = np.empty(len(widths))
         for begin in range(0, len(widths), n_at_once):
             some = slice(begin, begin + n_at_once)
-            right = _right_counts(widths[some], moves[some], *sample)
-            risks[some] = np.clip(1 - right / sample[2].sum(), 0.0, 1.0)
+            risks[some] = _gibbs_risks(widths[some], moves[some], *sample)
         budgets = pac_bayes_budget(divergences, n_counted, self.delta, len(_WIDTHS))
         best = int(np.argmin(inverse_binary_kls(risks, budgets)))
         self.width_, move = widths[best], moves[best]
-        right = _right_counts(widths[[best]], moves[[best]], scores, codes, second)[0]
-        risk = float(np.clip(1 - right / total, 0.0, 1.0))
+        risk = float(_gibbs_risks(widths[[best]], moves[[best]], *whole)[0])
         bound = pac_bayes_kl(
             risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS)
         )
         self.gibbs_bound_ = replace(bound, **fields)
-        value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
         if len(mean) == 1:
             self.coef_, self.intercept_ = mean[0, :-1], float(mean[0, -1])
-        errors = float(_errors(move, scores, codes, second) / total)
+        start, change, codes, counts = whole
+        wrong = predicted_codes(start + move * change) != codes
+        errors = float(np.sum(wrong * counts) / np.sum(second))
+        value = min(1.0, 2 * bound.value)
         self.bound_ = replace(
             self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors
         )
@@ -392,28 +393,20 @@ def _learned_features(features, rows, target, first, weights, repeats):
     return fitted_transformer(features, X, y, None if weights is None else weights[numbers])
 
 
-def _right_counts(widths, moves, scores, codes, counts):
-    """Return how often the randomized classifier is right, for each width and move.
+def _gibbs_risks(widths, moves, start, change, codes, counts):
+    """Return the risk of the randomized classifier on these rows, for each width and move.
 
-    The columns of ``scores`` are those before the step, and those of the step.
+    Scores are ``start`` plus the move times ``change``.
     """
-    some = counts > 0
-    (start, change), codes = np.split(scores[some], 2, axis=1), codes[some]
     scores = (start + moves[:, None, None] * change) / widths[:, None, None]
     right = shares_for(scores.reshape(-1, scores.shape[2]), np.tile(codes, len(moves)))
-    return np.sum(right.reshape(len(moves), -1) * counts[some], axis=1)
-
-
-def _errors(move, scores, codes, counts):
-    """Return the number of errors of the mean weights."""
-    some = counts > 0
-    start, change = np.split(scores[some], 2, axis=1)
-    return np.sum((predicted_codes(start + move * change) != codes[some]) * counts[some])
+    right = np.sum(right.reshape(len(moves), -1) * counts, axis=1)
+    return np.clip(1 - right / counts.sum(), 0.0, 1.0)
 
 
 def _median_margin(scores, counts):
-    """Return the median margin before the step, of rows with a count."""
-    margins, some = _margins(scores[:, : scores.shape[1] // 2]), counts > 0
+    """Return the median margin of the rows with a count."""
+    margins, some = _margins(scores), counts > 0
     distinct, shares = counted(margins[some], counts[some])
     return quantile(distinct, shares, 0.5)
 

@@ -20,15 +20,8 @@ from ..data.training import TrainingData
 from ..expansions.kernels import Effects, closed_form_gram
 from ..priors import Laplace, SpectralPrior
 from ..solvers.choice import check_alphas, with_further_ridges
-from ..solvers.dual import (
-    CholeskySystem,
-    EigenPath,
-    GramProducts,
-    NystromPreconditioner,
-    dual_expansion,
-    iterated_solutions,
-    kernel_matrix,
-)
+from ..solvers.dual import CholeskySystem, EigenPath, dual_expansion, kernel_matrix
+from ..solvers.dual_iterative import GramProducts, NystromPreconditioner, iterated_solutions
 from ..solvers.posterior import draws, log_marginal_likelihood
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
@@ -43,10 +36,10 @@ _TOL_OF_FLOAT32 = 1e-4
 class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     """Kernel ridge regression with the closed-form kernel of a prior.
 
-    Minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖² over the functions f of the kernel
-    k(x, z) + Σ_j linear_j x_j z_j / d; the intercept b is not penalized. No features are sampled:
-    this is the limit of ``SpectralRidge`` for many features, for data whose kernel matrix is
-    affordable.
+    Minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖². The functions f are those of the kernel
+    k(x, z) + Σ_j linear_j x_j z_j / d. The h_i are the weights of the rows, and the intercept b is
+    not penalized. The kernel is exact: the model is the limit of ``SpectralRidge`` for many
+    features.
 
     Parameters
     ----------
@@ -54,12 +47,12 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         Its kernel is k; None is ``Laplace(gamma="scale")``. ``Evidence().learn_prior(Anova(), X, y,
         rng)`` returns a prior with a rate and a weight for each column.
     alpha : float or several, default (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
-        The ridge. Among several, the one with the smallest exact leave-one-out error is chosen
-        from one eigendecomposition (a row of weight h counts as h rows, one of which is left out);
-        conjugate gradients choose the one with the smallest error on held-out rows. If the best is
-        the smallest or the largest of them, up to six further decades are tried, as long as each
-        lowers the error by more than 0.1 %. Small ones end at 1e-10 of the largest eigenvalue of
-        the kernel matrix; conjugate gradients only try large ones, which need fewer steps.
+        The ridge α. Of several, a direct solution chooses the one with the smallest exact
+        leave-one-out error (a row of weight h counts as h rows, one of which is left out).
+        Conjugate gradients choose the one with the smallest error on held-out rows. If the best one
+        is the smallest or the largest, up to six further decades are tried, as long as each lowers
+        the error by more than 0.1 %. No ridge is below 1e-10 of the largest eigenvalue of the
+        kernel matrix. Conjugate gradients only try larger ones, which need fewer steps.
     linear : float or one per column, default 0.0
         Weight of the linear part.
     fit_intercept : bool, default True
@@ -69,14 +62,14 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         rows if ``max_bytes`` allows it.
     max_bytes : int, default 2147483648
         Memory for kernel matrices, 2 GiB. A direct solution that needs more raises an error before
-        it starts; conjugate gradients then compute the kernel again for each product. Rows on Dask
-        are moved to this machine if one kernel matrix of them is not larger.
+        it starts. Conjugate gradients then compute the kernel again for each product. Rows on Dask
+        are moved to this machine if their kernel matrix is not larger.
     tol : float, default 1e-3
         Conjugate gradients stop at this residual of the linear system, relative to its right-hand
         side.
     max_iterations : int, default 200
-        Largest number of steps of conjugate gradients; a ``ConvergenceWarning`` is given if they do
-        not reach ``tol``.
+        Largest number of steps of conjugate gradients. If they do not reach ``tol``, a
+        ``ConvergenceWarning`` is given.
     random_state : None, int, RandomState or Generator, default None
         For the columns of the preconditioner and the held-out rows of conjugate gradients.
 
@@ -85,14 +78,14 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     expansion_ : KernelExpansion, the fitted function: values, derivatives, effects
     prior_ : the prior with numbers
     alpha_ : the ridge in use
-    alphas_ : of several ridges, those given and the better ones that were found beyond an edge
+    alphas_ : the ridges that were compared, if several: those given, and further ones
     loo_errors_ : mean squared leave-one-out error of each of ``alphas_`` (direct solutions)
     held_out_errors_ : mean squared error of each of ``alphas_`` on held-out rows (conjugate
         gradients); infinite for ridges that were not tried
     noise_variance_ : the most likely variance of the noise, for each output
     log_marginal_likelihood_ : logarithm of the density of all targets, summed over outputs, in the
         Gaussian process of ``predict`` (direct solutions). Its amplitude, ``noise_variance_ /
-        alpha_``, and its intercept have their most likely values; a row of weight h counts as h
+        alpha_``, and its intercept have their most likely values. A row of weight h counts as h
         rows.
     solver_ : "cholesky" or "cg"
 
@@ -182,12 +175,12 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         return state | {"_system": None} if "_system" in state else state
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return predictions, and deviations or covariances of observations if they are requested.
+        """Return predictions and, on request, their standard deviations or covariances.
 
-        Observations are those of weight one in the Gaussian process whose mean is the ridge, with
-        the most likely noise. ``return_std`` adds their standard deviations, in the shape of the
-        predictions. ``return_cov`` adds their covariances, (n_samples, n_samples), with a last axis
-        of n_outputs for two-dimensional y. Both need a direct solution.
+        They are those of new observations of weight one, noise included, in the Gaussian process
+        whose mean is the ridge. ``return_std`` adds standard deviations in the shape of the
+        predictions. ``return_cov`` adds covariances, (n_samples, n_samples), with a last axis of
+        n_outputs for two-dimensional y. Both need a direct solution.
         """
         if return_std and return_cov:
             raise ValueError(
@@ -403,9 +396,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     def _held_out_errors(self, X, alphas, equal, rng):
         """Return the ridges and the mean squared error of each on held-out rows.
 
-        From strong to weak ridges, each solution starts from the last. The search stops at the
-        first ridge that is worse than the one before, because weak ridges need the most steps; the
-        errors of the others are infinite. For the same reason only stronger ridges are added.
+        Each solution starts from that of the next stronger ridge. Weak ridges need the most steps,
+        so the search stops at the first ridge that is worse than the one before. The errors of the
+        others are infinite. For the same reason only stronger ridges are added.
         """
         n_held = held_out_size(len(X), 2)
         if n_held == 0:

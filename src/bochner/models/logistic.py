@@ -32,15 +32,15 @@ class SpectralLogistic(Classifier, Estimator):
 
     .. math:: \min_{w, b}\; C \sum_i h_i\, \ell(y_i, w^T \varphi(x_i) + b) + \tfrac12 \|w\|^2
 
-    The objective is that of scikit-learn's ``LogisticRegression``, h are weights. The n x 2D
-    feature matrix is never stored: Newton's method sums gradient and Hessian over blocks of rows,
-    about five times; for many classes or columns conjugate gradients need further passes. Rows on
-    Dask stay on the workers, and predictions for them are lazy.
+    The objective is that of scikit-learn's ``LogisticRegression``; h are weights. The feature
+    matrix, n x 2D, is never stored: Newton's method sums gradient and Hessian over blocks of rows,
+    in about five passes. For many classes or columns, conjugate gradients need further passes. Rows
+    on Dask stay on the workers, and predictions for them are lazy.
 
     Parameters
     ----------
     features : SpectralFeatures, any transformer or FourierMeasure, default ``SpectralFeatures()``
-        With a learner inside, the regression is fitted on the learned measure. Scikit-learn's
+        If it has a learner, the regression is fitted on the learned measure. Scikit-learn's
         ``FunctionTransformer()`` uses the columns of X, e.g. after other features in a pipeline.
     C : float, default 1.0
         Inverse penalty of the coefficients; the intercept is not penalized.

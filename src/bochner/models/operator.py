@@ -138,11 +138,12 @@ class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
         \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b)
         + \tfrac{\alpha}{2} \|\theta\|^2
 
-    Ψ(x) Ψ(z)ᵀ approximates K(x, z), h are weights. The paper divides the sum by n: its λ is α /
-    (2n). With the squared loss it is ``OperatorRidge``, which is faster and chooses α. Newton's
-    method sums gradient and Hessian over blocks of rows, and the feature matrix is never stored;
-    conjugate gradients replace it if there are too many unknowns for a matrix. The corner of the
-    quantile loss is smoothed in stages, at last over 1e-4 of the spread of y.
+    Ψ(x) Ψ(z)ᵀ approximates K(x, z), and h are weights. The paper divides the sum by n, so its λ is
+    α / (2n). With the squared loss, write ``OperatorRidge``, which is faster and chooses α.
+
+    The feature matrix is never stored. Newton's method sums gradient and Hessian over blocks of
+    rows, or uses conjugate gradients if the Hessian is too large. The corner of the quantile loss
+    is smoothed in stages, in the last one over 1e-4 of the spread of y.
 
     NaN in a two-dimensional y is a missing output: the loss is then that of the observed outputs,
     see ``OperatorRidge``.
@@ -252,9 +253,9 @@ class OperatorClassifier(Classifier, OperatorModel):
         \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b)
         + \tfrac{\alpha}{2} \|\theta\|^2
 
-    There is one score for two classes, or one score per class; an output matrix of ``Decomposable``
-    defines which classes are similar. The solver is that of ``OperatorRegressor``; the hinge is
-    smoothed in stages, at last over 1e-4.
+    There is one score for two classes, else one score for each class. An output matrix of
+    ``Decomposable`` defines which classes are similar. The solver is that of ``OperatorRegressor``.
+    The hinge is smoothed in stages, in the last one over 1e-4.
 
     Parameters
     ----------

@@ -35,9 +35,10 @@ def tune_on_validation(
     X_validation: Any,
     y_validation: Any,
 ) -> Tuned:
-    """Try a grid of learner parameters and predictors; the alignment losses are computed once.
+    """Try a grid of learner parameters and predictors on validation rows.
 
-    Among equal scores, the first in the order of the grid is chosen.
+    The alignment losses of the training rows are computed once. Among equal scores, the first in
+    the order of the grid is chosen.
 
     Parameters
     ----------
@@ -85,7 +86,9 @@ def tune_on_validation(
     combinations = list(product(*grid.values()))
     for values in track(combinations, "validation", len(combinations)):
         parameters = dict(zip(grid, values, strict=True))
-        candidate, caught = _recording_warnings(features.relearned, **parameters)
+        with warnings.catch_warnings(record=True) as caught:  # only those of the best are shown
+            warnings.simplefilter("always")
+            candidate = features.relearned(**parameters)
         train, validation = candidate.transform(X), candidate.transform(X_validation)
         for predictor in predictors:
             fitted = clone(predictor).fit(train, y)
@@ -98,10 +101,3 @@ def tune_on_validation(
     for warning in best_caught:
         warnings.warn(warning.message, stacklevel=2)
     return Tuned(model, chosen, best_score, table)
-
-
-def _recording_warnings(call, *arguments, **keywords):
-    """Call a function; return its result and its warnings, which are not shown."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        return call(*arguments, **keywords), caught

@@ -58,8 +58,9 @@ def variance_bound(
         The differences δ = x − z.
     form : "safe" or "paper", default "safe"
         "safe" is ‖E[A²]‖, the same at every δ. "paper" is Proposition 12 of Brault et al. 2016,
-        ½‖(K(2δ) + K(0)) E[A] − 2K(δ)²‖ + ‖V[A]‖. It is sharper and holds for the Gaussian kernels
-        here, but not for every measure: A(ω) may vary with cos(2ω·δ).
+        ½‖(K(2δ) + K(0)) E[A] − 2K(δ)²‖ + ‖V[A]‖. It is sharper and holds for decomposable kernels
+        and vector fields with a Gaussian prior. It does not hold for every measure, because A(ω)
+        may vary with cos(2ω·δ).
 
     Examples
     --------
@@ -131,9 +132,10 @@ def suggest_n_components(
 ) -> SuggestedComponents:
     """Return the number of frequencies for sup ‖K̃ − K‖ <= ``error`` on a set of this diameter.
 
-    The result has two numbers. ``promised`` is that of Theorem 10: a guarantee, but loose by orders
-    of magnitude. ``measured`` is an estimate from ten draws of 1000 frequencies: the ``confidence``
-    quantile of their largest errors on 1000 random differences, scaled by the rate D^(−1/2).
+    The result has two numbers. ``promised`` is that of Theorem 10: a guarantee, but larger than
+    needed by orders of magnitude. ``measured`` is an estimate from ten draws of 1000 frequencies.
+    It is the ``confidence`` quantile of their largest errors on 1000 random differences, scaled by
+    the rate D^(−1/2).
 
     Parameters
     ----------
@@ -146,15 +148,15 @@ def suggest_n_components(
     diameter : float
         The largest distance between two points.
     confidence : float, default 0.95
-        Probability with which the error is kept.
+        Probability that the error is not exceeded.
     rng : Generator or seed, default 0
         Source of the random draws.
 
     Examples
     --------
     >>> from bochner import CurlFree, Gaussian
-    >>> found = suggest_n_components(CurlFree(Gaussian(gamma=0.5)), 0.2, 2, diameter=2.0)
-    >>> found.measured < 5000 < found.promised
+    >>> suggested = suggest_n_components(CurlFree(Gaussian(gamma=0.5)), 0.2, 2, diameter=2.0)
+    >>> suggested.measured < 5000 < suggested.promised
     True
     """
     check_positive(error, "error")

@@ -20,10 +20,12 @@ class OperatorKernel(NestedDefaults, ABC):
     """Base class of operator-valued kernels K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ.
 
     A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
-    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose kernel is then a finite sum. Kernels add
-    and multiply by numbers, see ``KernelSum``. Models accept an ``OperatorMeasure`` in place of a
-    kernel. Subclasses define ``factors``, complex ones as in ``CustomKernel``, and ``_gram``, the
-    closed form. Optional methods are ``onnx`` (export of exact models), ``second_moment`` (exact
+    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose kernel is then a finite sum. Kernels can
+    be added, and multiplied by numbers: see ``KernelSum``. Models accept an ``OperatorMeasure`` in
+    place of a kernel.
+
+    Subclasses define ``factors``, complex ones as in ``CustomKernel``, and ``_gram``, the closed
+    form. Optional methods are ``onnx`` (export of exact models), ``second_moment`` (exact
     variances) and ``spectral_constants`` (approximation bounds).
     ``bochner.testing.check_operator_kernel`` compares the methods of a kernel with each other.
 
@@ -134,7 +136,7 @@ class OperatorKernel(NestedDefaults, ABC):
     def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
         """Return this kernel with the parameters that depend on the training outputs as numbers.
 
-        ``covariance`` is that of the outputs; ``spectrum`` holds the arguments of
+        ``covariance`` is that of the outputs; ``spectrum`` are the arguments of
         ``learned_output_matrix`` if features were factorized.
         """
         return self
@@ -174,5 +176,5 @@ class OperatorKernel(NestedDefaults, ABC):
         raise missing_method(self, "spectral_constants", "The approximation bound")
 
 
-# A finite measure has the methods that models call, so it is accepted wherever a kernel is.
+# A finite measure has the methods that models call, so it is accepted in place of a kernel.
 OperatorKernel.register(OperatorMeasure)

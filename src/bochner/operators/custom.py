@@ -31,23 +31,24 @@ class CustomKernel(OperatorKernel):
     r"""K(x, z) = E exp(iω·(x − z)) A(ω), defined by a function (Brault et al. 2016, Algorithm 1).
 
     One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᴴ, ``operator`` A(ω), or
-    ``signature`` K₀(δ). From a signature A(ω) = C(ω) / p(ω) is computed. C is the inverse Fourier
-    transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the
-    prior. The prior is then only the distribution that frequencies are drawn from. Its tails should
-    be about as long as those of the spectrum of K₀: with longer tails rounding dominates where p is
-    large and C vanishes, with shorter tails few draws carry most of the weight.
+    ``signature`` K₀(δ).
 
-    A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and
-    for exact models. Their agreement is not checked: compare ``kernel.sample(100_000, d,
-    rng).kernel(X)``.
+    For a signature, A(ω) is C(ω) / p(ω). C is the inverse Fourier transform of K₀, computed by sums
+    over a grid in up to three dimensions. p is the density of the prior, from which frequencies are
+    drawn. Its tails should be about as long as those of the spectrum of K₀. With longer tails,
+    rounding dominates at frequencies where C vanishes. With shorter tails, few draws have most of
+    the weight.
 
-    A(ω) = R + iS may be complex: then outputs lag each other, or a field rotates. The real kernel
-    is K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) is checked to be Hermitian and positive
-    semi-definite, with A(−ω) the conjugate of A(ω), at the drawn frequencies. K₀(−δ) = K₀(δ)ᵀ is
-    checked at random differences of several lengths. A real A(ω) is even and symmetric, and so is
-    its K₀.
+    If ``signature`` is given with one of the others, it is the closed form of the kernel, for
+    ``kernel`` and for exact models. Their agreement is not checked: compare
+    ``kernel.sample(100_000, d, rng).kernel(X)``.
 
-    Functions of a kernel that is to be pickled must live in a module; skops files reject them.
+    A(ω) = R + iS may be complex: then outputs lag each other, or a field rotates. The kernel is
+    real, K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) must be Hermitian and positive semi-definite, and
+    A(−ω) its conjugate; this is checked at the drawn frequencies. K₀(−δ) = K₀(δ)ᵀ is checked at
+    random differences of several lengths. A real A(ω) is even and symmetric, and so is its K₀.
+
+    To pickle a kernel, define its functions in a module. skops files reject functions.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
         if name == "signature":
             reason = "K₀ is not a kernel, or the prior's tails are longer than its spectrum"
         raise ValueError(
-            f"A(ω) of {name} has an eigenvalue of {values.min():.3g} beside entries of "
+            f"A(ω) of {name} has an eigenvalue of {values.min():.3g}, with entries of "
             f"{largest:.3g}: {reason}."
         )
     values = np.where(values > _ZERO * largest, values, 0.0)[:, ::-1]

@@ -34,7 +34,7 @@ class OperatorMeasure(AtomicMeasure):
     scalar : FourierMeasure
         The frequencies ω and weights w.
     factors : array (n_atoms, n_outputs, rank) or (1, n_outputs, rank)
-        The matrices B, real or complex; one when all atoms share it.
+        The matrices B, real or complex; one if all atoms share it.
     weights : array (n_atoms,), default None
         Other weights w than those of ``scalar``.
 
@@ -63,8 +63,7 @@ class OperatorMeasure(AtomicMeasure):
                 "or one for all of them."
             )
         if self.is_complex:  # one for each atom: this kernel is not decomposable
-            each = np.broadcast_to(self.factors, (len(self.scalar), *self.factors.shape[1:]))
-            object.__setattr__(self, "factors", each)
+            object.__setattr__(self, "factors", self.atom_factors())
         if self.weights is not None:
             object.__setattr__(self, "scalar", self.scalar.reweighted(self.weights))
         object.__setattr__(self, "weights", self.scalar.weights)
@@ -98,6 +97,10 @@ class OperatorMeasure(AtomicMeasure):
     def n_columns(self) -> int:
         """Number of columns of ``features``: two for each column of the factor of each atom."""
         return 2 * len(self) * self.rank
+
+    def atom_factors(self) -> np.ndarray:
+        """Return B_j of each atom, (n_atoms, n_outputs, rank), also if all atoms share one."""
+        return np.broadcast_to(self.factors, (len(self.scalar), *self.factors.shape[1:]))
 
     def operators(self) -> np.ndarray:
         """Return A_j = B_j B_jᴴ, (n_atoms or 1, n_outputs, n_outputs)."""
@@ -133,12 +136,9 @@ class OperatorMeasure(AtomicMeasure):
         if all(m.shared and np.array_equal(m.factors, self.factors) for m in measures):
             return type(self)(scalar, self.factors)
         rank = max(m.rank for m in measures)
-        factors = [np.pad(m.factors, ((0, 0), (0, 0), (0, rank - m.rank))) for m in measures]
-        each = [
-            np.broadcast_to(f, (len(m), *f.shape[1:]))
-            for f, m in zip(factors, measures, strict=True)
-        ]
-        return type(self)(scalar, np.concatenate(each))
+        padding = [((0, 0), (0, 0), (0, rank - m.rank)) for m in measures]
+        factors = [np.pad(m.atom_factors(), p) for m, p in zip(measures, padding, strict=True)]
+        return type(self)(scalar, np.concatenate(factors))
 
     def features(self, X: Any) -> np.ndarray:
         """Return Ψ(x), (n_samples, n_outputs, n_columns), with Ψ(x) Ψ(z)ᵀ = K(x, z).

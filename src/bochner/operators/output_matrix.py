@@ -28,8 +28,7 @@ def check_output_matrix(matrix: Any) -> np.ndarray:
     if smallest < -1e-8 * size:
         raise ValueError(
             "output_matrix must be positive semi-definite, but its smallest eigenvalue is "
-            f"{smallest:.3g}: it is no kernel. "
-            "A covariance or B @ B.T always is."
+            f"{smallest:.3g}. Write a covariance or B @ B.T."
         )
     if size == 0:
         raise ValueError(
@@ -49,15 +48,15 @@ def matrix_factor(matrix: np.ndarray) -> np.ndarray:
 def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
     """Return the output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖².
 
-    The result is the pseudo-inverse of the graph's Laplacian L (Evgeniou, Micchelli, Pontil 2005);
-    it cannot express what all outputs of a connected part have in common.
+    The result is the pseudo-inverse of the graph's Laplacian L (Evgeniou, Micchelli, Pontil 2005).
+    With it, outputs of a connected part can only differ from each other: their sum is zero.
 
     Parameters
     ----------
     adjacency : array (n_outputs, n_outputs)
         The weights a of the graph, not negative.
     ridge : float, default 0.0
-        With ε > 0 the result is (L + ε I)⁻¹, which can express what outputs have in common.
+        With ε > 0 the result is (L + ε I)⁻¹, and the sum of the outputs may be any function.
 
     Examples
     --------
@@ -73,21 +72,17 @@ def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
         )
     if not np.all(np.isfinite(graph)) or np.any(graph < 0):
         raise ValueError(
-            f"adjacency must hold finite non-negative weights, got {graph.min():.3g}: a negative "
-            "weight would ask two outputs "
-            "to differ without limit. Use 0 for outputs that have nothing in common."
+            f"adjacency must contain finite non-negative weights, got {graph.min():.3g}. Write 0 "
+            "for outputs that are not related."
         )
     if not np.allclose(graph, graph.T):
-        raise ValueError(
-            "adjacency must be symmetric: the likeness of two outputs has no direction."
-        )
+        raise ValueError("adjacency must be symmetric. Write e.g. (G + G.T) / 2.")
     laplacian = np.diag(graph.sum(axis=1)) - graph  # the diagonal of the adjacency cancels
     if ridge > 0:
         return np.linalg.inv(laplacian + ridge * np.eye(len(graph)))
     if not np.any(laplacian):
         raise ValueError(
-            "The graph has no edge, so nothing is left of its outputs. Add edges, or write "
-            "ridge=1.0."
+            "The graph has no edge, so every output would be zero. Add edges, or write ridge=1.0."
         )
     return np.linalg.pinv(laplacian, hermitian=True)
 
@@ -115,7 +110,7 @@ def learned_output_matrix(
     The model is Y = Φ W + noise. Rows of W come from N(0, A), and the noise has a variance σ² that
     is learned too. Both are found by expectation maximization, in the eigenbases of ΦᵀΦ = U diag(s)
     Uᵀ and of A. Only sums over the rows are needed. A is scaled to mean variance 1, because only
-    its shape matters beside a ridge.
+    its shape matters if a ridge is chosen, too.
 
     Parameters
     ----------

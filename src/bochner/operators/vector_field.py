@@ -1,7 +1,7 @@
 """Kernels whose functions are vector fields: gradients, rotations, or a mixture of both.
 
-All of them split a frequency's operator along and across the frequency:
-A(ω) = c ωωᵀ + (1 − c) (‖ω‖² I − ωωᵀ).  c = 1 is curl-free, c = 0 divergence-free.
+Their operators are A(ω) = c ωωᵀ + (1 − c) (‖ω‖² I − ωωᵀ), a part along the frequency and a part
+across it. With c = 1 functions are curl-free, with c = 0 divergence-free.
 """
 
 from abc import abstractmethod
@@ -25,7 +25,7 @@ class VectorFieldKernel(OperatorKernel):
     Parameters
     ----------
     prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
-        Law of the frequencies.
+        Distribution of the frequencies.
     coordinates : list of int, default None
         The columns of X that span the space of the field; None is all of them. The field also
         depends on other columns, such as time, but has no output for them.
@@ -62,11 +62,8 @@ class VectorFieldKernel(OperatorKernel):
                     "coordinates must list columns of X, e.g. coordinates=[0, 1]; got "
                     f"{self.coordinates!r}."
                 )
-            if (
-                columns.min() < 0
-                or columns.max() >= n_features
-                or len(np.unique(columns)) < len(columns)
-            ):
+            different = np.unique(columns)
+            if different[0] < 0 or different[-1] >= n_features or len(different) < len(columns):
                 raise ValueError(
                     f"coordinates must be different columns between 0 and {n_features - 1}, got "
                     f"{self.coordinates!r}."
@@ -205,8 +202,8 @@ class CurlFree(VectorFieldKernel):
 class DivergenceFree(VectorFieldKernel):
     """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero.
 
-    An example is the flow of an incompressible fluid. A(ω) = ‖ω‖² I − ωωᵀ (an equation of the
-    paper's Example 3 has (I − ωωᵀ) ‖ω‖², which is not positive). For the Gaussian kernel k of
+    An example is the flow of an incompressible fluid. A(ω) is ‖ω‖² I − ωωᵀ. (An equation of Example
+    3 in Brault et al. 2016 has (I − ωωᵀ) ‖ω‖², which is not positive.) For the Gaussian kernel k of
     length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
 
     Parameters
@@ -230,7 +227,7 @@ class DivergenceFree(VectorFieldKernel):
 
 @dataclass(eq=False, repr=False)
 class Helmholtz(VectorFieldKernel):
-    """Mixture of the curl-free and the divergence-free kernel: any smooth field.
+    """Mixture of the curl-free and the divergence-free kernel, for any smooth field.
 
     A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz
     decomposition), see ``OperatorRidge.curl_free_part``.

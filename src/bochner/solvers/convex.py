@@ -34,8 +34,8 @@ _EARLY_TOLERANCE = 1e-3
 _ROUNDING = 1e-9
 # Shares of a step that are compared if the whole step is too long.
 _SHORTER = 2.0 ** -np.arange(1, 31)
-# Losses with a corner may have almost no curvature: this share of the rows' weight is then added to
-# that of the constants, in steps, not in the objective.
+# Losses with a corner may have almost no curvature. In steps, this share of the rows' weight is
+# then added to the curvature of the constants. The objective does not change.
 _ADDED_SHARE = 1e-4
 
 
@@ -144,8 +144,7 @@ class ConvexProblem:
 
     def _hessian(self, curvature):
         """Return Σ_ab F_jar W_ab,jk F_kbq, W_ab = Σ_i h_i ℓ''_ab φ_i φ_iᵀ, F the atoms' factors."""
-        m = len(self.measure)
-        factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
+        factors = self.measure.atom_factors()
         n_columns, size = self.measure.n_columns, self.n_unknowns
         outputs = np.arange(self.measure.n_outputs)
         hessian = np.zeros((size, size))
@@ -163,8 +162,7 @@ class ConvexProblem:
 
     def _diagonal(self, curvature):
         """Return the diagonal from Σ_i h_i ℓ''_ab φ_ij², approximately for complex factors."""
-        m = len(self.measure)
-        factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
+        m, factors = len(self.measure), self.measure.atom_factors()
         diagonal = np.zeros((2, m, self.measure.rank))
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
             twice = 1 if a == b else 2
@@ -219,7 +217,7 @@ class ConvexProblem:
 def minimize_convex(
     problem: ConvexProblem, start: np.ndarray, tol: float, max_iter: int, unit: float = 1.0
 ) -> Minimum:
-    """Return the minimum; a loss with a corner is rounded in stages, over 1e-4 of ``unit`` last."""
+    """Return the minimum; a loss with a corner is rounded in stages, at last over 1e-4 ``unit``."""
     if problem.loss.rounded(1.0) is problem.loss:
         return _minimized(problem, start, tol, max_iter)
     n_iter, minimum = 0, Minimum(start, 0, False)
@@ -245,11 +243,11 @@ def _minimized(problem, start, tol, max_iter):
         tried = problem.at(reached.coefficients + step)
         small = -slope <= tol**2 * max(reached.value, np.finfo(float).tiny)
         if tried.value > reached.value + 1e-4 * slope + 1e-14 * reached.value:
-            if small:  # rounding is all that is left
+            if small:  # only rounding remains
                 return Minimum(reached.coefficients, n_iter, True)
             values = problem.along(reached.coefficients, step)
             best = int(np.argmin(values))
-            if not values[best] < reached.value:  # rounding, or a direction that leads nowhere
+            if not values[best] < reached.value:  # rounding, or not a descent direction
                 return Minimum(reached.coefficients, n_iter, -slope <= _ROUNDING * reached.value)
             tried = problem.at(reached.coefficients + _SHORTER[best] * step)
         reached = tried

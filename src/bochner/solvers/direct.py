@@ -25,7 +25,7 @@ from .problem import (
     Solver,
 )
 
-# If the remainder 1 − leverage of a row is smaller, rounding dominates its residual, and the ridge
+# If the remainder 1 − leverage of a row is smaller, rounding dominates its residual. Such a ridge
 # is never chosen.
 SMALLEST_REMAINDER = 1e-9
 # Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
@@ -34,8 +34,8 @@ _FEW_PENALTIES = 8
 _POWER_STEPS = 10
 # Columns of residuals computed at once while rows are left out.
 _COLUMNS_AT_ONCE = 256
-# Equations, one for each row and coupled output, that choose the ridge if no matrix of all unknowns
-# is factorized.
+# Equations that choose the ridge if no matrix of all unknowns is factorized. There is one equation
+# for each row and coupled output.
 _SOME_EQUATIONS = 1000
 _FEWEST_ROWS = 50
 
@@ -166,10 +166,10 @@ def left_out_residuals(
 ) -> np.ndarray:
     """Return (I − h_i H_i)⁻¹ r_i: the residual of the refit without row i.
 
-    ``design`` are the rows in the eigenbasis of M: (n_samples, k) if outputs decouple, so that
-    leverages H_i are numbers, else (n_samples, n_outputs, k), with matrices H_i. ``share`` is the
-    part of the intercept in a leverage, a number or (n_samples, n_outputs). Outputs that are not
-    observed have zeros in all of them.
+    ``design`` are the rows in the eigenbasis of M. If outputs decouple, it is (n_samples, k), and
+    the leverages H_i are numbers. Else it is (n_samples, n_outputs, k), and the H_i are matrices.
+    ``share`` is the part of the intercept in a leverage, a number or (n_samples, n_outputs).
+    Outputs that are not observed are zeros in all arguments.
     """
     inverse = system.inverse(penalties)
     solution = inverse * system.projections
@@ -350,7 +350,7 @@ class EigenFactorization(Factorization):
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
             share = self.rows.share
             if features.ndim == 3:
-                # An output of a single row does not say which ridge is best.
+                # An output that only one row observes cannot choose the ridge.
                 alone = weights[rows, None] * share > 1 - SMALLEST_REMAINDER
                 observed = ~(np.isnan(targets) | alone)
                 share = share * observed

@@ -135,15 +135,15 @@ class LBFGS(IterativeSolver):
                 raise StopIteration  # ends SciPy's loop
 
         start = np.zeros(root.size)
-        found = minimize(
+        minimum = minimize(
             value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=report
         )
-        return found.x.reshape(root.shape) / root, int(found.nit)
+        return minimum.x.reshape(root.shape) / root, int(minimum.nit)
 
 
 @dataclass(frozen=True, eq=False)
 class IterativeFactorization(Factorization):
-    """Runs the solver for each ridge; nothing is factorized."""
+    """A problem without a factorization: the solver runs for each ridge."""
 
     solver: IterativeSolver
     problem: RidgeProblem
@@ -164,7 +164,7 @@ class IterativeFactorization(Factorization):
         solution, n_iter = self.solver.steps(operator, right_side, diagonal)
         if n_iter >= self.solver.max_iter:
             warnings.warn(
-                f"{self.solver!r} stopped after max_iter={n_iter} steps short of "
+                f"{self.solver!r} stopped after max_iter={n_iter} steps without reaching "
                 f"tol={self.solver.tol}. Raise max_iter or alpha.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -180,7 +180,7 @@ class IterativeFactorization(Factorization):
             return gram @ coefficients
         if self.data is None:
             raise ValueError(
-                "The Gram matrix was too large to be kept, and the rows are gone. Call fit again."
+                "The Gram matrix was too large to be stored, and the rows were not. Call fit again."
             )
         weights = [] if self.data.weights is None else [self.data.weights]
         row_bytes = 8 * coefficients.shape[1]
@@ -238,7 +238,7 @@ class StochasticGradient(Solver):
 
 @dataclass(frozen=True, eq=False)
 class StochasticFactorization(Factorization):
-    """Runs one descent for each ridge; nothing is factorized."""
+    """A problem without a factorization: one descent runs for each ridge."""
 
     solver: StochasticGradient
     problem: RidgeProblem
@@ -248,7 +248,7 @@ class StochasticFactorization(Factorization):
     def solve(self, alpha: float) -> Solution:
         if self.data is None:
             raise ValueError(
-                "Stochastic descent needs the rows, and they are gone. Call fit again."
+                "Stochastic descent needs the rows, which are not stored. Call fit again."
             )
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.target.rows)

@@ -1,8 +1,9 @@
 """Newton's method on row sums, for logistic and softmax regression.
 
-``convex`` has other losses. Both share steps, factors and results, but not the control of a step
-that is too long: the log-loss is damped by a multiple of the identity, which would hardly move for
-losses that are flat except in a narrow band; these shorten the step instead.
+``convex`` is for other losses. Both share steps, factors and results, but treat a step that is too
+long differently. For the log-loss, a multiple of the identity is added to the Hessian. With losses
+that are flat except in a narrow band, such steps would be tiny, so ``convex`` shortens the step
+instead.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def class_code(n_classes: int) -> np.ndarray:
     """Return E, (n_outputs, n_classes): the scores of the classes are z E for outputs z.
 
     For two classes, the first has the score 0. For more, E has n_classes − 1 orthonormal rows of
-    sum zero: the scores of all classes then have the norm of z, so a penalty on z is a penalty on
+    sum zero. The scores of all classes then have the norm of z. So a penalty on z is a penalty on
     the scores, and the solution is unique.
     """
     if n_classes == 2:
@@ -74,9 +75,11 @@ class SoftmaxProblem:
         + \tfrac12 \sum_j r_j \|W_j\|^2
 
     φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r
-    ``penalties`` of the columns of φ. ``tiled`` sums the curvature of float32 rows in float32 tiles
-    of 1024 rows, added in float64. Values and gradients are always float64, so that a less precise
-    curvature needs more steps but gives the same result.
+    ``penalties`` of the columns of φ.
+
+    ``tiled`` sums the curvature of float32 rows in float32 tiles of 1024 rows, added in float64.
+    Values and gradients are always float64. So a less precise curvature needs more steps but gives
+    the same result.
     """
 
     rows: Rows
@@ -162,7 +165,7 @@ class SoftmaxProblem:
 
 
 def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: int) -> Minimum:
-    """Minimize by Newton's method; steps that are too long, e.g. for separable classes, are damped.
+    """Minimize by Newton's method, with damping if a step is too long, e.g. for separable classes.
 
     It stops if a step, measured by the curvature, is smaller than ``tol`` relative to the
     objective. The remaining error is about the square of that, so the last step is not checked.

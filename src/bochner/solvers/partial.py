@@ -25,7 +25,7 @@ class PartialStatistics(RidgeStatistics):
     """Sums over the observed entries.
 
     ``gram`` (n_outputs, n_columns, n_columns) and ``feature_sum`` (n_outputs, n_columns) are sums
-    over the rows that observe an output, ``observed`` (n_outputs,) the weight of these rows, and
+    over the rows that observe an output. ``observed`` (n_outputs,) is the weight of these rows, and
     ``weight`` its mean. Only the diagonal of ``target_gram`` is used.
     """
 
@@ -79,12 +79,12 @@ class PartialOutputs(CoupledOutputs):
 
     def matrix(self, gram):
         """Return M, whose entry ((a,j,r), (b,k,s)) is Σ_p gram[p]_{aj,bk} B_jpr B_kps."""
-        each = zip(gram, self._factors().transpose(1, 0, 2), strict=True)
+        each = zip(gram, self.measure.atom_factors().transpose(1, 0, 2), strict=True)
         return sum(lifted_gram(waves, rows, rows) for waves, rows in each)
 
     def diagonal(self, gram_diagonal):
         pairs = gram_diagonal.reshape(self.n_outputs, 2, -1)
-        squared = np.abs(self._factors()) ** 2
+        squared = np.abs(self.measure.atom_factors()) ** 2
         return np.einsum("paj,jpr->ajr", pairs, squared).reshape(-1, 1)
 
     def equations(self, features, targets):
@@ -93,16 +93,13 @@ class PartialOutputs(CoupledOutputs):
     def design(self, features, vectors):
         return self._spread(features) @ vectors
 
-    def _factors(self):
-        factors = self.measure.factors
-        return np.broadcast_to(factors, (len(self.measure), *factors.shape[1:]))
-
     def _spread(self, features):
         waves = features.reshape(*features.shape[:2], 2, len(self.measure), 1)
+        factors = self.measure.atom_factors()
         if self.measure.is_complex:
-            spread = np.einsum("npaj,acjpr->npcjr", waves[..., 0], paired(self._factors()))
+            spread = np.einsum("npaj,acjpr->npcjr", waves[..., 0], paired(factors))
         else:
-            spread = waves * self._factors().transpose(1, 0, 2)[:, None]
+            spread = waves * factors.transpose(1, 0, 2)[:, None]
         return spread.reshape(*features.shape[:2], self.n_unknowns)
 
 

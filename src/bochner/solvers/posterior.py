@@ -15,9 +15,9 @@ def log_marginal_likelihood(
     .. math:: -\tfrac12 \sum_k \big(n \log(2 \pi s_k^2) + n
         + \log\det(K + \alpha / h) + \sum_i ((h_i - 1) \log\alpha + \log h_i)\big)
 
-    s_k² ``variances``, one for each output, n = Σ h_i: a row of weight h counts as h rows, whose
-    covariance matrix has α^(h − 1) h times the determinant. ``log_determinant`` is that of K + α /
-    h. The result is infinite if the residuals are zero.
+    s_k² ``variances``, one for each output, and n = Σ h_i. A row of weight h counts as h rows. This
+    multiplies the determinant of the covariance matrix by α^(h − 1) h. ``log_determinant`` is that
+    of K + α / h. The result is infinite if the residuals are zero.
     """
     n_samples = weights.sum()
     determinant = log_determinant + np.sum((weights - 1) * np.log(alpha) + np.log(weights))

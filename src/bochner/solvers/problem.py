@@ -1,9 +1,10 @@
 """Ridge problems: sums over rows, structure of the outputs, rows, and the base of solvers.
 
 The ridge of all outputs is (M + penalty I) z = b, with a penalty for each column of b. The outputs
-are decoupled in a basis, or coupled by operators of atoms. Their ``coefficients`` turns z into
-coefficients of the scalar features, (n_columns, n_outputs); ``right_side`` is its transpose, and M
-is right_side ∘ (ΦᵀΦ) ∘ coefficients. ``design`` are rows of the factor of M in its eigenbasis.
+decouple in a basis (``DecoupledOutputs``), or the operators of the atoms couple them
+(``CoupledOutputs``). The linear map ``coefficients`` maps z to coefficients of the scalar features,
+(n_columns, n_outputs), and ``right_side`` is its transpose. M is right_side ∘ (ΦᵀΦ) ∘ coefficients.
+``design`` returns rows of the factor of M in its eigenbasis.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ _ROUNDING = 1e-10
 class RidgeStatistics:
     """Sums over rows, weighted by h_i, that a ridge needs; they add up over batches.
 
-    ``gram`` Σ h φφᵀ (or its diagonal, a vector, if the matrix would be too large), ``cross``
-    Σ h φ(y − shift)ᵀ, ``target_gram`` Σ h (y − shift)(y − shift)ᵀ, and the plain sums. The shift
-    keeps sums of outputs with a large offset precise. ``tiled`` is True if some of ``gram`` was
-    summed in float32 tiles, which is enough for well-conditioned systems only; see ``choice``.
+    ``gram`` is Σ h φφᵀ, or its diagonal as a vector if the matrix would be too large. ``cross`` is
+    Σ h φ(y − shift)ᵀ, and ``target_gram`` is Σ h (y − shift)(y − shift)ᵀ. The others are plain
+    sums. The shift keeps sums of outputs with a large offset precise. ``tiled`` is True if some of
+    ``gram`` was summed in float32 tiles, which is enough for well-conditioned systems only; see
+    ``choice``.
     """
 
     gram: np.ndarray
@@ -167,9 +169,9 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
 class DecoupledOutputs:
     """Outputs of a decomposable kernel k A, A = Q diag(t) Qᵀ, which decouple after a turn by Q.
 
-    A ridge α becomes α / t. The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein
-    equation (Brault et al. 2016, Eq. 12); turned by Q it is one ridge for each output, all of the
-    same M = ΦᵀΦ.
+    A ridge α becomes α / t. The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB with A = BBᵀ is a
+    Stein equation (Brault et al. 2016, Eq. 12). In the basis Q it is one ridge for each output, and
+    all have the same M = ΦᵀΦ.
     """
 
     vectors: np.ndarray
@@ -460,7 +462,7 @@ class Solver(BaseEstimator, ABC):
     def init(
         self, problem: RidgeProblem, data: TrainingData | None = None, rng: Seed = None
     ) -> Factorization:
-        """Return the factorization; ``data`` are the rows of the sums, None if they are gone."""
+        """Return the factorization; ``data`` are the rows of the sums, None if not stored."""
 
     def check_parameters(self) -> None:
         """Raise an error for parameters that cannot be used."""

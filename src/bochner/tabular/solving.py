@@ -10,15 +10,12 @@ import numpy as np
 
 from ..expansions.kernels import KernelExpansion
 from ..learners.evidence import LearnedPrior
-from ..solvers.dual import (
-    InverseSystem,
+from ..solvers.dual import InverseSystem, Solution, dual_expansion, kernel_matrix
+from ..solvers.dual_iterative import (
     IteratedSolution,
     MatrixProducts,
     NystromPreconditioner,
-    Solution,
-    dual_expansion,
     iterated_solutions,
-    kernel_matrix,
 )
 from .preparation import PreparedData
 

@@ -56,13 +56,7 @@ def check_prior(prior: Any, n_features: int | Iterable[int] = (1, 3), *, rng: Se
         X, Z = (_rows_for(prior, rng.normal(size=(n, d)), rng) for n in (6, 4))
         _check_closed_form(prior, X)
         _check_draws(prior, d)
-        for check in (
-            _check_density,
-            _check_gradient,
-            _check_hessian,
-            _check_factors,
-            _check_rates,
-        ):
+        for check in _OPTIONAL_CHECKS:
             try:
                 check(prior, X, Z, rng)
             except MissingMethod:
@@ -78,9 +72,9 @@ def check_prior(prior: Any, n_features: int | Iterable[int] = (1, 3), *, rng: Se
 def check_operator_kernel(kernel: Any, n_features: int = 3, *, rng: Seed = 0) -> None:
     """Check that the factors of an operator-valued kernel reproduce its closed form.
 
-    The mean kernel of random draws must be the closed form within 5 standard errors. The matrices
-    K(x, z) must be symmetric, and the matrix of all of them positive semi-definite. ``clone`` must
-    keep the kernel. ``second_moment``, if it is defined, is compared with draws.
+    The mean kernel of random draws must be the closed form within 5 standard errors. K(x, z) must
+    be the transpose of K(z, x), and the matrix of all of them positive semi-definite. ``clone``
+    must keep the kernel. If ``second_moment`` is defined, it is compared with draws.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 def check_learner(
     learner: Any, prior: Any = None, X: Any = None, y: Any = None, *, atol: float = 1e-8
 ) -> None:
-    """Raise AssertionError unless a learner obeys the laws that ours obey.
+    """Check that a learner obeys the laws of bochner's learners.
 
     - ``clone``, ``get_params`` and ``pickle`` work, and ``learn`` changes neither the learner nor
       its arguments.
@@ -31,6 +31,11 @@ def check_learner(
         Labels or values; None is two classes. Give it together with X.
     atol : float, default 1e-8
         Largest accepted difference of two kernels that should be equal.
+
+    Raises
+    ------
+    AssertionError
+        If a law does not hold; the message names it.
 
     Examples
     --------

@@ -10,8 +10,8 @@ import numpy as np
 def check_loss(loss: Any, targets: Any = None) -> None:
     """Check that a loss of your own can be used by the boosters and by convex solvers.
 
-    The checks: derivatives against finite differences, convexity, positive curvature, ``start``
-    against constants around it, ``bend`` against the second derivative, and finite values also for
+    Derivatives are compared with finite differences, ``bend`` with the second derivative, and
+    ``start`` with other constants. The loss must be convex with positive curvature, and finite for
     large scores.
 
     Parameters
@@ -61,12 +61,12 @@ def _loss_targets(loss, rng, n_rows=200):
 
 def _check_loss_derivatives(loss, targets, scores, rng, step=1e-6):
     gradient, curvature = loss.derivatives(targets, scores)
-    for name, found in (("gradient", gradient), ("curvature", curvature)):
+    for name, derivative in (("gradient", gradient), ("curvature", curvature)):
         _require(
-            np.shape(found) == scores.shape,
+            np.shape(derivative) == scores.shape,
             loss,
             "derivatives",
-            f"the {name} has shape {np.shape(found)}, scores have {scores.shape}",
+            f"the {name} has shape {np.shape(derivative)}, scores have {scores.shape}",
         )
     _require(np.all(curvature > 0), loss, "derivatives", "the curvature must be positive")
     _require(

@@ -252,8 +252,11 @@ def test_bounds_are_their_formulas():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"prior": Gaussian("scale")}, "reads the prior off the data"),
-        ({"learner": PacBayesGaussian(prior=Gaussian("scale"))}, "reads the prior off the data"),
+        ({"prior": Gaussian("scale")}, "takes the bandwidth from the data"),
+        (
+            {"learner": PacBayesGaussian(prior=Gaussian("scale"))},
+            "takes the bandwidth from the data",
+        ),
         ({"weights": np.ones(100)}, "weighted rows"),
         ({"y": np.cos(np.arange(100.0))}, "centered and scaled"),
         ({"y": TargetSimilarity(np.full((100, 1), 2.0))}, "similarities up to 4"),

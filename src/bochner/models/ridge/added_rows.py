@@ -1,4 +1,4 @@
-"""Checks of ``partial_fit`` and ``merge`` of ridges: more rows must fit to those so far."""
+"""Checks of ``partial_fit`` and ``merge``: can rows be added to a fitted ridge?"""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def check_continuation(model: Any, y: Any, target: Values) -> None:
         raise ValueError(f"y has shape {np.shape(y)}, but in earlier calls it had {before}.")
     if gram.ndim == 1:
         raise ValueError(
-            f"The Gram matrix of {len(gram)} features was too large to be kept by fit, so no rows "
+            f"The Gram matrix of {len(gram)} features was too large to be stored, so no rows "
             "can be added. Lower n_components, or give those rows to partial_fit of a new model "
             "first."
         )
@@ -58,7 +58,7 @@ def check_mergeable(model: Any, other: Any) -> None:
         )
     if mine.gram.ndim == 1 or theirs.gram.ndim == 1:
         raise ValueError(
-            f"The Gram matrix of {len(theirs.gram)} features was too large to be kept by fit, so "
+            f"The Gram matrix of {len(theirs.gram)} features was too large to be stored, so "
             "the fits cannot be merged. Lower n_components."
         )
 
@@ -73,7 +73,7 @@ def _same_measure(left, right):
 
 
 def _same_kernel(left, right):
-    """Return True for equal parameters, apart from priors, which gave the same waves."""
+    """Return True for equal parameters. Priors are not compared: the waves are equal already."""
     mine, theirs = left.get_params(), right.get_params()
     if type(left) is not type(right) or mine.keys() != theirs.keys():
         return False

@@ -36,14 +36,14 @@ _SMALLEST_REMAINDER = 1e-3
 class OperatorRidgeClassifier(Classifier, Estimator):
     """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016).
 
-    One fit serves all classes: a class is a corner of the regular simplex in n_classes − 1
-    dimensions, and the predicted class is the corner nearest in angle. A learner of the features
-    learns from the labels.
+    One ridge is fitted for all classes. Each class is a corner of the regular simplex in
+    n_classes − 1 dimensions, and the predicted class is the corner nearest in angle. A learner of
+    the features learns from the labels.
 
-    ``predict_proba`` is a softmax of the inner products with the corners; its one temperature
-    minimizes the log-loss of leave-one-out predictions, approximated with the mean leverage.
-    Solvers without a factorization use zero for the leverage, which makes probabilities a little
-    too extreme.
+    ``predict_proba`` is a softmax of the inner products with the corners. Its temperature
+    minimizes the log-loss of leave-one-out predictions, which are approximated with the mean
+    leverage. Solvers without a factorization use zero for the leverage, which makes probabilities a
+    little too extreme.
 
     Parameters
     ----------
@@ -112,8 +112,9 @@ class OperatorRidgeClassifier(Classifier, Estimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows: the scores are then those of all rows together, up to rounding.
 
-        The first call, or a ``fit`` before it, fixes the classes (``classes`` lists all that may
-        occur; without it, those of y), the features and the temperature of the probabilities.
+        The first call, or a ``fit`` before it, fixes the classes, the features and the temperature
+        of the probabilities. ``classes`` lists all classes that may occur; without it, they are
+        those of y.
         """
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -180,8 +181,8 @@ class OperatorRidgeClassifier(Classifier, Estimator):
         signals = [codes] if data.weights is None else [codes, data.weights]
         row_bytes = 64 * len(self.classes_)
 
-        # The log-loss is convex in the inverse temperature: its slope is zero once, or the minimum
-        # is at an end.
+        # The log-loss is convex in the inverse temperature. So its slope is zero at one place, or
+        # the minimum is at an end.
         low = float(np.exp(-_LARGEST_LOG_TEMPERATURE))
         high = float(np.exp(-_SMALLEST_LOG_TEMPERATURE))
         ends, inverse = (low, high), 1.0

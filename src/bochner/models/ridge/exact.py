@@ -20,8 +20,8 @@ from .operator import check_partial
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     """Exact ridge regression with an operator-valued kernel; time is cubic in the number of rows.
 
-    f(x) = Σ_j K(x, x_j) c_j with (G + α / h) c = y, G the matrix of all K(x_i, x_j), h the weights.
-    Decomposable kernels k A are solved in two steps (n x n instead of (n p) x (n p) matrices).
+    f(x) = Σ_j K(x, x_j) c_j with (G + α / h) c = y. G is the matrix of all K(x_i, x_j), and h are
+    the weights. For decomposable kernels k A, n x n matrices replace the (n p) x (n p) matrix G.
 
     NaN in a two-dimensional y is a missing output: G is then the matrix between the observed
     entries of y, also for a decomposable kernel. Leave-one-out leaves out a row with all its

@@ -129,7 +129,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         few = rows is not None
         n_unknowns = self._n_unknowns(n_columns)
         solver = self._chosen_solver(n_columns, n_unknowns, few)
-        # Few rows do not need the large matrix; if it is not too large it is kept for partial_fit.
+        # Few rows do not need the large matrix, but partial_fit does; it is stored if it fits.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
         block, shift = feature_block(self._source), self._shift(data)
         dense = whole and solver.needs_matrix and matrix_fits(n_unknowns)
@@ -146,10 +146,10 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows: the ridge is then that of all rows together, up to rounding.
 
-        The features come from the first call, with the learned measure and a bandwidth that depends
-        on the data. The system is solved when a prediction or a coefficient is next used. Rows are
-        not stored, so generalized cross-validation chooses between several ridges, also those of
-        "auto": it needs only the sums and uses the mean leverage in place of that of each row.
+        The first call fits the features: a learned measure, and a bandwidth that depends on the
+        data. The system is solved when a prediction or a coefficient is next used. Rows are not
+        stored, so generalized cross-validation chooses between several ridges, also those of
+        "auto". It needs only the sums, and replaces the leverage of each row by the mean leverage.
         """
         self._check_parameters()
         several, first = len(ridges(self.alpha)) > 1, not self.__sklearn_is_fitted__()
@@ -185,8 +185,8 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         """Add the rows of another fit: the ridge is then that of the rows of both, up to rounding.
 
         Both need the same frequencies: the same prior with a number for its bandwidth, no learner,
-        and the same integer seed. Only the sums of the other fit are needed, not its rows, so
-        models can learn together from data that must stay apart.
+        and the same integer seed. Only the sums of the other fit are read, not its rows. So one
+        model can be fitted to data that must not be brought together.
         """
         check_is_fitted(self)
         check_mergeable(self, other)

@@ -100,10 +100,11 @@ class OperatorRidge(RidgeModel):
     Fourier features. The paper divides the sum by n: its λ is α / n.
 
     NaN in a two-dimensional y is a missing output: the sum is then over the observed outputs. So
-    are the intercept and leave-one-out errors, where a row is left out with all its outputs.
-    The outputs no longer decouple, and one Gram matrix is summed for each of them.
-    ``output_matrix="covariance"`` is that of outputs whose missing values are the mean, rescaled to
-    the observed variances. ``score``, ``partial_fit`` and ``merge`` refuse NaN.
+    are the intercept and leave-one-out errors, where a row is left out with all its outputs. Each
+    output has a Gram matrix of its own, because the outputs no longer decouple. For
+    ``output_matrix="covariance"``, missing values are replaced by the mean, and the covariance is
+    rescaled to the observed variances. ``score``, ``partial_fit`` and ``merge`` raise an error for
+    NaN.
 
     Parameters
     ----------
@@ -122,10 +123,10 @@ class OperatorRidge(RidgeModel):
         "auto" is a list of 25, from 1e-6 to 100 times the mean of K(x, x). After ``partial_fit``
         the ridge is chosen by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
-        None uses Cholesky factors for one ridge, eigenvectors for several or for few rows, and
-        conjugate gradients if no matrix of all unknowns can be formed. All solvers but ``Eigen``
-        choose between several ridges on some evenly spread rows: 1000, or with coupled outputs 1000
-        divided by their number.
+        None uses Cholesky factors for one ridge, eigenvectors for several ridges or few rows, and
+        conjugate gradients if a matrix of all unknowns would be too large. All solvers but
+        ``Eigen`` choose between several ridges on some evenly spread rows: 1000, or with coupled
+        outputs 1000 divided by their number.
     fit_intercept : bool, default False
         Add an unpenalized constant (a constant field has neither curl nor divergence).
     random_state : None, int, RandomState or Generator, default None

@@ -31,14 +31,15 @@ class SpectralRidge(RidgeModel):
     Parameters
     ----------
     features : SpectralFeatures or any transformer, default ``SpectralFeatures(n_components=500)``
-        With a learner inside, the ridge is fitted on the learned measure. A FourierMeasure stands
-        for the features of all of its atoms.
+        If they have a learner, the ridge is fitted on the learned measure. A FourierMeasure in
+        their place means the features of all of its atoms.
     alpha : "auto", float or list of floats, default "auto"
         The ridge, as in scikit-learn's ``Ridge``. From a list, the value with the smallest exact
-        leave-one-out error is chosen; all values cost one factorization and one more pass over the
-        rows. "auto" is a list of 25, from 1e-6 to 100 times the mean squared norm of the features.
-        Leave-one-out ignores that a learner has used y: with learned features it is optimistic.
-        After ``partial_fit`` the ridge is chosen by generalized cross-validation.
+        leave-one-out error is chosen. A list of any length needs one factorization and one more
+        pass over the rows. "auto" is a list of 25, from 1e-6 to 100 times the mean squared norm of
+        the features. With learned features the leave-one-out error is too small, because the
+        learner has used y of all rows. After ``partial_fit`` the ridge is chosen by generalized
+        cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         None uses Cholesky factors for one ridge, and eigenvectors for several or for few rows. All
         solvers but ``Eigen`` choose between several ridges on 1000 evenly spread rows.
