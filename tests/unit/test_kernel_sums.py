@@ -27,8 +27,8 @@ from bochner import (
     SpectralMixture,
 )
 from bochner.operators import KernelSum
-from bochner.operators.sums import MeanPrior, same_prior
-from bochner.testing import check_operator_kernel, check_prior
+from bochner.operators.sums import same_prior
+from bochner.testing import check_operator_kernel
 
 WIDE, NARROW = Gaussian(gamma=0.3), Gaussian(gamma=2.0)
 MIXTURE = SpectralMixture(weights=[1.0, 2.0], means=[[1.0, 2.0], [0.0, 1.0]], scales=[0.5, 1.0])
@@ -87,33 +87,20 @@ def test_closed_forms_add():
 
 
 def test_each_frequency_serves_both_kernels():
-    """A(ω) = Σ p_k(ω) A_k(ω) / p(ω), p the mean of the densities N(0, 2 γ I)."""
+    """A(ω) = Σ p_k(ω) A_k(ω) / Σ p_k(ω) with the densities of N(0, 2 γ I)."""
     frequencies = np.random.default_rng(0).normal(size=(6, 2))
     kernel = CurlFree(WIDE) + 3.0 * Decomposable(NARROW, TASKS)
     squares = np.sum(frequencies**2, axis=1)
     wide, narrow = (np.exp(-squares / (4 * g)) / (4 * np.pi * g) for g in (0.3, 2.0))
     curl_free = frequencies[:, :, None] * frequencies[:, None]
     expected = wide[:, None, None] * curl_free + 3 * narrow[:, None, None] * TASKS
-    expected /= ((wide + narrow) / 2)[:, None, None]
+    expected /= (wide + narrow)[:, None, None]
     factors = kernel.factors(frequencies)
     np.testing.assert_allclose(factors @ factors.transpose(0, 2, 1), expected, atol=1e-12)
     # The density of a mixture is not even, but its frequencies stand for pairs ±ω.
     uneven = Decomposable(MIXTURE, ONES) + kernel
     pairs = [uneven.factors(sign * frequencies) for sign in (1, -1)]
     np.testing.assert_allclose(*(part @ part.transpose(0, 2, 1) for part in pairs), atol=1e-12)
-
-
-def test_the_mean_of_two_priors_is_a_prior(seed):
-    check_prior(MeanPrior(WIDE, Matern(nu=2.5)), rng=seed)
-    two = MeanPrior(MIXTURE, WIDE)
-    assert two.sample(5, 2, seed).mass == pytest.approx(2.0)
-    X = np.random.default_rng(seed).normal(size=(3, 2))
-    drawn = np.array([two.sample(9, 2, child).kernel(X) for child in range(400)])
-    error = drawn.std(axis=0) / np.sqrt(400) + 1e-12
-    assert np.abs((drawn.mean(axis=0) - two.kernel(X)) / error).max() < 5
-    resolved = MeanPrior(Gaussian("scale"), Gaussian(gamma=2.0)).resolved(X)
-    assert resolved.second.gamma == 2.0
-    assert resolved.first.gamma == Gaussian("scale").resolved(X).gamma
 
 
 def test_sums_are_parameter_objects():

@@ -288,3 +288,15 @@ def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, Any]:
     target = as_target(y, len(rows))
     weights = check_weights(weights, len(rows))
     return rows, target.present(weights) if isinstance(target, Labels) else target, weights
+
+
+def drawn_rows(n_samples: int, n_rows: int, weights: Any, rng: np.random.Generator) -> np.ndarray:
+    """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
+    candidates = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
+    if len(candidates) < 2:
+        raise ValueError(
+            f"Learners need at least 2 rows of positive weight, got {len(candidates)}."
+        )
+    if len(candidates) > n_rows:
+        candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
+    return candidates

@@ -44,10 +44,6 @@ class Chain(Learner):
         check_learner(self.first)
         check_learner(self.second)
 
-    def check_kind(self, X: Any) -> None:
-        self.first.check_kind(X)
-        self.second.check_kind(X)
-
     def _learn(self, measure, rows, target, rng, weights):
         reports: list[Any] = []
         for learner in (self.first, self.second):

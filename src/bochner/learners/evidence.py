@@ -21,6 +21,7 @@ from ..data.repetitions import equal_rows
 from ..data.targets import Labels, TargetSimilarity, Values, as_target
 from ..priors import SpectralPrior
 from ..priors.base import ParameterGroup
+from .base import drawn_rows
 
 # Bounds of the parameters, for columns of standard deviation one.
 _RATES = (1e-3, 20.0)
@@ -244,7 +245,7 @@ class Evidence(BaseEstimator):
             )
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
-        rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
+        rows = drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
         points = as_dense(data.take(rows))
         weights = None if weights is None else weights[rows]
         target = target.take(rows)
@@ -347,18 +348,6 @@ def check_learnable(prior: Any) -> None:
 
 
 # --- rows and targets -----------------------------------------------------------------------------
-
-
-def _drawn_rows(n_samples, n_rows, weights, rng):
-    """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
-    candidates = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
-    if len(candidates) < 2:
-        raise ValueError(
-            f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}."
-        )
-    if len(candidates) > n_rows:
-        candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
-    return candidates
 
 
 def _merged(X, target, weights):

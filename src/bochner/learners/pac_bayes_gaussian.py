@@ -17,12 +17,10 @@ from .._loops.threads import threads_for_matrices
 from ..bounds import Bound, second_order
 from ..bounds.alignment import of_any_losses
 from ..data import Rows
-from ..data.targets import Values
 from ..priors import Gaussian, SpectralMixture, SpectralPrior
 from ..priors.metric import WithMetric
 from .alignment import alignment_sums, pair_count
-from .base import Learned, PriorLearner, as_data
-from .evidence import _drawn_rows
+from .base import Learned, PriorLearner, as_data, drawn_rows
 from .pac_bayes import BETA_GRID, CHOICE_DELTA, check_beta
 
 # Draws from the prior, of which the one of least loss is a start of the mean.
@@ -208,7 +206,7 @@ class PacBayesGaussian(PriorLearner):
         """Return mean and factor of S, in units of the prior, that minimize the bound."""
         d = pairs.X.shape[1]
         full, n_samples = self.covariance == "full", pairs.n_samples
-        some = pairs.take(_drawn_rows(len(pairs.X), self.n_rows, None, rng))
+        some = pairs.take(drawn_rows(len(pairs.X), self.n_rows, None, rng))
         below = np.tril_indices(d, -1) if full else ((), ())
         theta = np.zeros(2 * d + len(below[0]))
 
@@ -306,8 +304,8 @@ class Pairs:
         cls, rows: Rows, target: Any, weights: Any, sizes: np.ndarray, rng: np.random.Generator
     ) -> Pairs:
         """Return all rows, or a random sample of them if there are too many."""
-        similarity = target.similarity(*([weights] if isinstance(target, Values) else []))
-        numbers = _drawn_rows(len(rows), _BOUND_ROWS, weights, rng)
+        similarity = target.similarity(weights)
+        numbers = drawn_rows(len(rows), _BOUND_ROWS, weights, rng)
         X = as_dense(rows.take(numbers)).astype(np.float64)
         counts = np.ones(len(numbers)) if weights is None else np.asarray(weights)[numbers]
         # Differences do not change, and products of centered rows cancel less.

@@ -10,7 +10,6 @@ import numpy as np
 from .._checks import check_count, check_positive
 from .._terminal.progress import track
 from ..data import Rows
-from ..data.targets import Values
 from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
 from .alignment import pair_count, potential_and_gradient
@@ -175,8 +174,7 @@ class PseudoPosterior:
         cls, prior: SpectralPrior, beta: float, rows: Rows, target: Any, weights: Any
     ) -> PseudoPosterior:
         """Return the posterior of these rows; a row of weight 2 counts as two rows."""
-        arguments = (weights,) if isinstance(target, Values) else ()
-        similarity = target.similarity(*arguments)
+        similarity = target.similarity(weights)
         factors, signs = similarity.factors, similarity.signs
         n_samples, trace = float(len(rows)), similarity.trace
         if weights is not None:

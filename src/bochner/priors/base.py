@@ -39,7 +39,7 @@ USE_FEATURES = (
     "Use a prior such as Gaussian or Matern with nu > 1, or random features of this one, e.g. "
     "OperatorRidge with the kernel CurlFree, or SpectralRidge."
 )
-_LEARNABLE = "Use a prior that Evidence can learn, such as Anova, Laplace, Gaussian or Matern."
+LEARNABLE = "Use a prior that Evidence can learn, such as Anova, Laplace, Gaussian or Matern."
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,9 @@ class SpectralPrior(BaseEstimator, ABC):
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
         weights = np.full(n_atoms, self._mass() / n_atoms)
-        return FourierMeasure(frequencies, weights, learned=self._learned)
+        parts = (self, *self.get_params().values())
+        learned = any(part._learned for part in parts if isinstance(part, SpectralPrior))
+        return FourierMeasure(frequencies, weights, learned=learned)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the closed-form Gram matrix k(x, z), (n_samples, n_other_samples)."""
@@ -207,7 +209,7 @@ class SpectralPrior(BaseEstimator, ABC):
 
         ``Evidence`` needs it. A rate is an inverse length; most families have no ``weights``.
         """
-        raise missing_method(self, "with_rates", "Evidence", _LEARNABLE)
+        raise missing_method(self, "with_rates", "Evidence", LEARNABLE)
 
     def gram_slopes(
         self, X: np.ndarray, gram: np.ndarray, pull: np.ndarray
@@ -219,7 +221,7 @@ class SpectralPrior(BaseEstimator, ABC):
         """
         kernel = self.compiled(X.shape[1])
         if kernel is None:
-            raise missing_method(self, "gram_slopes", "Evidence", _LEARNABLE)
+            raise missing_method(self, "gram_slopes", "Evidence", LEARNABLE)
         return kernel.slopes(X, gram, pull)
 
     def groups(self, n_features: int) -> list[ParameterGroup]:
