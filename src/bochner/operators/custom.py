@@ -33,7 +33,7 @@ class CustomKernel(OperatorKernel):
     One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᴴ, ``operator`` A(ω), or
     ``signature`` K₀(δ). From a signature A(ω) = C(ω) / p(ω) is computed. C is the inverse Fourier
     transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the
-    prior. The prior is then only the distribution that frequencies are drawn from. Its tails should
+    prior, made even. The prior is then only the distribution that frequencies are drawn from. Its tails should
     be about as long as those of the spectrum of K₀: with longer tails rounding dominates where p is
     large and C vanishes, with shorter tails few draws carry most of the weight.
 
@@ -193,10 +193,16 @@ def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
     return (vectors[:, :, ::-1] * np.sqrt(values)[:, None])[:, :, :rank]
 
 
+def log_spectrum(prior: SpectralPrior, frequencies: np.ndarray) -> np.ndarray:
+    """Return ln(c (p(ω) + p(−ω)) / 2), c the prior's mass: a frequency stands for ±ω."""
+    densities = [prior.log_density(sign * frequencies)[0] for sign in (1, -1)]
+    return np.logaddexp(*densities) + np.log(prior._mass() / 2)
+
+
 def spectral_operators(
     signature: Callable, prior: SpectralPrior, frequencies: np.ndarray
 ) -> np.ndarray:
-    r"""Return A(ω) = C(ω) / p(ω), (n_atoms, n_outputs, n_outputs), p the prior's density.
+    r"""Return A(ω) = C(ω) / p(ω), (n_atoms, n_outputs, n_outputs), p as in ``log_spectrum``.
 
     C is the inverse Fourier transform of K₀ (Eq. 5),
 
@@ -216,7 +222,7 @@ def spectral_operators(
     reach = signature_reach(
         signature, 1 / max(float(np.median(np.abs(frequencies))), 1e-300), n_features
     )
-    density = np.exp(prior.log_density(frequencies)[0])[:, None, None]
+    density = np.exp(log_spectrum(prior, frequencies))[:, None, None]
     n_points = int(np.ceil(2 * reach * np.abs(frequencies).max() / np.pi)) + 16
     before = None
     while n_points**n_features <= _MOST_POINTS:

@@ -13,7 +13,7 @@ from .._checks import check_positive
 from ..measures.fourier import FourierMeasure
 from ..priors import PriorSum, SpectralPrior
 from .base import OperatorKernel
-from .custom import matrix_roots
+from .custom import log_spectrum, matrix_roots
 
 
 @dataclass(eq=False, repr=False)
@@ -126,7 +126,7 @@ class KernelSum(OperatorKernel):
         self.n_outputs(frequencies.shape[1])
         shares = np.full((len(self.parts), 1), self.scale)
         if self._has_two_priors:
-            logs = [_log_spectrum(part.checked_prior(), frequencies) for part in self.parts]
+            logs = [log_spectrum(part.checked_prior(), frequencies) for part in self.parts]
             shares = self.scale * softmax(logs, axis=0)
         factors = [
             np.sqrt(share)[:, None, None] * part.factors(frequencies)
@@ -164,12 +164,6 @@ class KernelSum(OperatorKernel):
     def onnx(self, X, points, coefficients):
         first, *others = (part.onnx(X, points, coefficients) for part in self.parts)
         return self.scale * sum(others, first)
-
-
-def _log_spectrum(prior, frequencies):
-    """Return ln(p(ω) + p(−ω)) plus the logarithm of the mass: a sum has the same A at ±ω."""
-    densities = [prior.log_density(sign * frequencies)[0] for sign in (1, -1)]
-    return np.logaddexp(*densities) + np.log(prior._mass())
 
 
 def same_prior(left: Any, right: Any) -> bool:
