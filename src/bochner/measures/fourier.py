@@ -187,9 +187,7 @@ def _refused(name: str, purpose: str) -> Callable[..., Any]:
     """Return a method that raises the error for an optional method of priors."""
 
     def method(self, *arguments, **keywords):
-        raise missing_method(
-            self, name, purpose, "A measure has fixed frequencies: use a prior."
-        )
+        raise missing_method(self, name, purpose, "A measure has fixed frequencies: use a prior.")
 
     return method
 
