@@ -31,21 +31,22 @@ class CustomKernel(OperatorKernel):
     r"""K(x, z) = E exp(iω·(x − z)) A(ω), defined by a function (Brault et al. 2016, Algorithm 1).
 
     One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᴴ, ``operator`` A(ω), or
-    ``signature`` K₀(δ). From a signature A(ω) = C(ω) / p(ω) is computed. C is the inverse Fourier
-    transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the
-    prior, made even. The prior is then only the distribution that frequencies are drawn from. Its tails should
-    be about as long as those of the spectrum of K₀: with longer tails rounding dominates where p is
-    large and C vanishes, with shorter tails few draws carry most of the weight.
+    ``signature`` K₀(δ).
+
+    A signature gives A(ω) = C(ω) / p(ω). C is the inverse Fourier transform of K₀, a sum over a
+    grid in up to three dimensions. p is the spectrum of the prior, ``log_spectrum``. The prior only
+    decides which frequencies are drawn. Its tails should be about as long as those of C. With
+    longer tails, rounding errors dominate where C is nearly zero; with shorter tails, a few draws
+    have most of the weight.
 
     A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and
-    for exact models. Their agreement is not checked: compare ``kernel.sample(100_000, d,
+    for exact models. bochner does not check that they agree: compare ``kernel.sample(100_000, d,
     rng).kernel(X)``.
 
     A(ω) = R + iS may be complex: then outputs lag each other, or a field rotates. The real kernel
-    is K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) is checked to be Hermitian and positive
-    semi-definite, with A(−ω) the conjugate of A(ω), at the drawn frequencies. K₀(−δ) = K₀(δ)ᵀ is
-    checked at random differences of several lengths. A real A(ω) is even and symmetric, and so is
-    its K₀.
+    is K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) must be Hermitian and positive semi-definite, and
+    A(−ω) its conjugate; this is checked at the drawn frequencies. K₀(−δ) = K₀(δ)ᵀ is checked at
+    random differences of several lengths. A real A(ω) is even and symmetric, and so is its K₀.
 
     Functions of a kernel that is to be pickled must live in a module; skops files reject them.
 
