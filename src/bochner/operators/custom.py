@@ -128,17 +128,16 @@ class CustomKernel(OperatorKernel):
 
     def _spectrum(self):
         """Return the name of the function that defines the spectrum."""
-        for name in ("factor", "operator", "signature"):
-            function = getattr(self, name)
-            if function is not None and not callable(function):
-                raise TypeError(f"{name} must be a function, got {function!r}.")
-        if self.factor is not None and self.operator is not None:
+        names = ("factor", "operator", "signature")
+        given = [name for name in names if getattr(self, name) is not None]
+        for name in given:
+            if not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}.")
+        if given[:2] == ["factor", "operator"]:
             raise ValueError(
                 "Got both factor and operator; A(ω) is B(ω) B(ω)ᵀ, so one of them is enough. Drop "
                 "one."
             )
-        names = ("factor", "operator", "signature")
-        given = [name for name in names if getattr(self, name) is not None]
         if not given:
             raise ValueError(
                 "CustomKernel needs a function: factor=... (B of the frequencies), operator=... (A "
