@@ -1,15 +1,15 @@
 r"""Guarantees on the alignment loss of a learned kernel (Letarte et al. 2019), and divergences.
 
-Each function adds a complexity to ``empirical`` = Σ_m Q_m L̂(ω_m). With probability 1 − ``delta``
-over the sample, the result holds for all posteriors Q at once. The prior P and t must not depend on
-the sample.
+Each function adds a complexity to ``empirical`` = Σ_m Q_m L̂(ω_m); the result holds with
+probability 1 − ``delta`` over the sample, for all posteriors Q at once, if the prior P and t do
+not depend on the sample.
 
 ``form="kl"`` (Theorems 1 and 3) bounds the binary divergence kl(L̂ ‖ L) instead of L − L̂. It has no
 t, and is mostly tighter. For pairs it solves kl(L̂ ‖ L) <= (KL(Q ‖ P) + ln(2 √N / δ)) / N for L with
-N = ⌊n/2⌋. For a fixed frequency, L̂ is the mean, over all permutations of the rows, of means of N
-independent losses in [0, 1]. The function exp(N kl(· ‖ L)) is convex. So its expectation at L̂ is at
-most that at one such mean, which is at most 2 √N (Maurer 2004). The rest of the proof is that of
-``pac_bayes_kl``. One point against m random rows has m independent losses, and N = m.
+N = ⌊n/2⌋. For a fixed frequency L̂ is the mean, over all permutations of the rows, of means of N
+independent losses in [0, 1]. The function exp(N kl(· ‖ L)) is convex, so that its expectation at L̂
+is at most that at one such mean, which is at most 2 √N (Maurer 2004). The rest of the proof is that
+of ``pac_bayes_kl``. One point against m random rows has m independent losses, and N = m.
 
 ``form="safe"`` (default) can be proved, ``form="paper"`` is printed in the paper. They differ:
 

@@ -33,22 +33,22 @@ class CustomKernel(OperatorKernel):
     One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᴴ, ``operator`` A(ω), or
     ``signature`` K₀(δ).
 
-    A signature gives A(ω) = C(ω) / p(ω). C is the inverse Fourier transform of K₀, a sum over a
-    grid in up to three dimensions. p is the spectrum of the prior, ``log_spectrum``. The prior only
-    decides which frequencies are drawn. Its tails should be about as long as those of C. With
-    longer tails, rounding errors dominate where C is nearly zero; with shorter tails, a few draws
-    have most of the weight.
+    For a signature, A(ω) is C(ω) / p(ω). C is the inverse Fourier transform of K₀, computed by sums
+    over a grid in up to three dimensions. p is the density of the prior, from which frequencies are
+    drawn. Its tails should be about as long as those of the spectrum of K₀. With longer tails,
+    rounding dominates at frequencies where C vanishes. With shorter tails, few draws have most of
+    the weight.
 
-    A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and
-    for exact models. bochner does not check that they agree: compare ``kernel.sample(100_000, d,
-    rng).kernel(X)``.
+    If ``signature`` is given with one of the others, it is the closed form of the kernel, for
+    ``kernel`` and for exact models. Their agreement is not checked: compare
+    ``kernel.sample(100_000, d, rng).kernel(X)``.
 
-    A(ω) = R + iS may be complex: then outputs lag each other, or a field rotates. The real kernel
-    is K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) must be Hermitian and positive semi-definite, and
+    A(ω) = R + iS may be complex: then outputs lag each other, or a field rotates. The kernel is
+    real, K₀(δ) = E[cos(ω·δ) R − sin(ω·δ) S]. A(ω) must be Hermitian and positive semi-definite, and
     A(−ω) its conjugate; this is checked at the drawn frequencies. K₀(−δ) = K₀(δ)ᵀ is checked at
     random differences of several lengths. A real A(ω) is even and symmetric, and so is its K₀.
 
-    Functions of a kernel that is to be pickled must live in a module; skops files reject them.
+    To pickle a kernel, define its functions in a module. skops files reject functions.
 
     Parameters
     ----------
