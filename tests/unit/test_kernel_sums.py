@@ -87,20 +87,27 @@ def test_closed_forms_add():
 
 
 def test_each_frequency_serves_both_kernels():
-    """A(ω) = Σ p_k(ω) A_k(ω) / Σ p_k(ω) with the densities of N(0, 2 γ I)."""
+    """A(ω) = Σ p_k(ω) A_k(ω) / p(ω), p the mean of the densities N(0, 2 γ I)."""
     frequencies = np.random.default_rng(0).normal(size=(6, 2))
     kernel = CurlFree(WIDE) + 3.0 * Decomposable(NARROW, TASKS)
     squares = np.sum(frequencies**2, axis=1)
     wide, narrow = (np.exp(-squares / (4 * g)) / (4 * np.pi * g) for g in (0.3, 2.0))
     curl_free = frequencies[:, :, None] * frequencies[:, None]
     expected = wide[:, None, None] * curl_free + 3 * narrow[:, None, None] * TASKS
-    expected /= (wide + narrow)[:, None, None]
+    expected /= ((wide + narrow) / 2)[:, None, None]
     factors = kernel.factors(frequencies)
     np.testing.assert_allclose(factors @ factors.transpose(0, 2, 1), expected, atol=1e-12)
     # The density of a mixture is not even, but its frequencies stand for pairs ±ω.
     uneven = Decomposable(MIXTURE, ONES) + kernel
     pairs = [uneven.factors(sign * frequencies) for sign in (1, -1)]
     np.testing.assert_allclose(*(part @ part.transpose(0, 2, 1) for part in pairs), atol=1e-12)
+
+
+def test_priors_that_become_equal_by_resolving_count_once_each():
+    equal = Gaussian("scale").resolved(X)
+    kernel = Decomposable(Gaussian("scale"), TASKS) + Decomposable(equal, ONES)
+    fitted = OperatorRidge(kernel, n_components=9, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(fitted.measure_.kernel(X[:1])[0, 0], TASKS + ONES)
 
 
 def test_sums_are_parameter_objects():

@@ -21,9 +21,9 @@ class KernelSum(OperatorKernel):
     """K(x, z) = scale · (K₁(x, z) + K₂(x, z)), made by ``K1 + K2``, or by ``2.0 * K1`` without K₂.
 
     Kernels with equal priors share their frequencies: A(ω) = A₁(ω) + A₂(ω). Otherwise the prior is
-    the sum of both priors, and A(ω) = (p₁ A₁ + p₂ A₂) / (p₁ + p₂) with their densities times their
-    masses p₁ and p₂. So each frequency serves both kernels, and learners may reweight or move all
-    of them. Priors without a density, such as measures, need to be equal.
+    the mean of both priors, p = (p₁ + p₂) / 2, and A(ω) = (p₁ A₁ + p₂ A₂) / p with the densities
+    (times the masses) of the priors. So each frequency serves both kernels, and learners may
+    reweight or move all of them. Priors without a density, such as measures, need to be equal.
 
     An output matrix None in a sum is the identity. "covariance" is that of the first batch of
     ``partial_fit``, and "learned" raises an error, because a matrix is learned for one kernel.
@@ -73,7 +73,7 @@ class KernelSum(OperatorKernel):
         return None if all(part.prior is None for part in self.parts) else self.checked_prior()
 
     def checked_prior(self) -> SpectralPrior:
-        """Return the prior of both kernels if theirs are equal, and else their sum."""
+        """Return the prior of both kernels if theirs are equal, and else their mean."""
         check_positive(self.scale, "scale")
         priors = [part.checked_prior() for part in self.parts]
         if not self._has_two_priors:
@@ -83,10 +83,11 @@ class KernelSum(OperatorKernel):
                 "Kernels of a sum need one measure or priors with densities, got "
                 f"{priors[0]!r} and {priors[1]!r}. Give the same measure to both."
             )
-        return PriorSum(*priors)
+        # The mean of two priors that become equal by ``resolved`` is one of them.
+        return 0.5 * PriorSum(*priors)
 
     def with_prior(self, prior: Any) -> KernelSum:
-        priors = (prior.left, prior.right) if self._has_two_priors else (prior, prior)
+        priors = prior.prior._parts() if self._has_two_priors else (prior, prior)
         return self._with_parts(k.with_prior(p) for k, p in zip(self.parts, priors, strict=False))
 
     def _with_parts(self, parts):
@@ -127,7 +128,7 @@ class KernelSum(OperatorKernel):
         shares = np.full((len(self.parts), 1), self.scale)
         if self._has_two_priors:
             logs = [log_spectrum(part.checked_prior(), frequencies) for part in self.parts]
-            shares = self.scale * softmax(logs, axis=0)
+            shares = 2 * self.scale * softmax(logs, axis=0)
         factors = [
             np.sqrt(share)[:, None, None] * part.factors(frequencies)
             for part, share in zip(self.parts, shares, strict=True)
