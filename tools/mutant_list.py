@@ -505,7 +505,7 @@ MUTANTS: list[Mutant] = [
             "hermitian-ridge": ("\"acjpr,ajbk,bdkps->cjrdks\"", "\"cajpr,ajbk,dbkps->cjrdks\""),
             "hermitian-hessian": ("\"acjr,ajbk,bdks->cjrdks\"", "\"cajr,ajbk,bdks->cjrdks\""),
             "sum-shares": ("2 * self.scale * softmax", "self.scale * softmax"),
-            "sum-mean": ("0.5 * PriorSum", "PriorSum"),
+            "sum-mean": ("PriorSum(*priors) * 0.5", "PriorSum(*priors) * 1.0"),
             "spectrum-mass": ("np.log(prior._mass() / 2)", "np.log(0.5)"),
             "spectrum-mirrored": ("for sign in (1, -1)]\n    return np.logaddexp", "for sign in (1, 1)]\n    return np.logaddexp"),
             "sum-one-prior": ("if not self._has_two_priors:", "if True:"),

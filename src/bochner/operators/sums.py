@@ -84,7 +84,7 @@ class KernelSum(OperatorKernel):
                 f"{priors[0]!r} and {priors[1]!r}. Give the same measure to both."
             )
         # The mean of two priors that become equal by ``resolved`` is one of them.
-        return 0.5 * PriorSum(*priors)
+        return PriorSum(*priors) * 0.5
 
     def with_prior(self, prior: Any) -> KernelSum:
         priors = prior.prior._parts() if self._has_two_priors else (prior, prior)
