@@ -3,7 +3,7 @@
     python benchmarks/cost_model.py [--rows 1e9] [--columns 100] [--frequencies 2000] [--nodes 64]
     [--cores 16] [--gigabits 10] [--measured FILE] [--write]
 
-`--write` puts the table, and that of the large files, into `docs/scale.md`.
+`--write` puts the table, and a summary of the large files, into `docs/scale.md`.
 
 Rates are those that `large_files.py` keeps. CPU time on one thread at the two largest sizes gives
 nanoseconds a row, and what does not grow with the rows. A fit is P passes over the rows; of a
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from large_files import page
+from large_files import summary
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "scale.md"
@@ -241,7 +241,7 @@ def main():
     if options.write:
         text = PAGE.read_text()
         for name, table in (
-            ("large files", page(records, records[0]["columns"])),
+            ("large files", summary(records, records[0]["columns"])),
             ("cost model", found),
         ):
             text = between(text, name, table)

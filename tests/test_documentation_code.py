@@ -57,7 +57,7 @@ def test_the_pages_are_found():
     assert {"README.md", "docs/three_lines.md", "docs/command.md", "docs/extending.md"} <= names
     assert not any(BUILT & set(Path(name).parts) for name in names)
     assert ["bochner", "reproduce", "all", "--scale", "smoke"] in commands(
-        ROOT / "docs" / "command.md"
+        ROOT / "docs" / "reproducing.md"
     )
     assert {("make", "demo"), ("make", "test")} <= set(map(tuple, commands(ROOT / "README.md")))
 

@@ -160,7 +160,7 @@ MESSAGES = {
     "learner must be an object, got the class ...": lambda: SpectralFeatures(learner=PacBayes).fit(
         ROWS, ROWS[:, 0]
     ),
-    "gamma='scale' is taken from the data and none was given": lambda: Gaussian("scale").kernel(
+    "gamma='scale' is computed from data, but none were given": lambda: Gaussian("scale").kernel(
         ROWS
     ),
     "Unknown label type: y is continuous": lambda: SpectralClassifier().fit(ROWS, ROWS[:, 0]),

@@ -351,7 +351,7 @@ def _shop():
 
 def _without_seconds(line: str) -> str:
     """Return a line of the report of a fit without times and memory."""
-    return re.sub(r"^All .* memory\.$|\s+\d+\.\d\d$", "", line)
+    return re.sub(r"^Reading, .* memory\.$|\s+\d+\.\d\d$", "", line)
 
 
 def _command_errors():

@@ -671,7 +671,7 @@ MUTANTS: list[Mutant] = [
         {
             "round-newton-slope": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ "
                                                                         "pull) + penalty"),
-            "round-lbfgs-slope": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
+            "round-lbfgs-slope": ("slope = (columns @ model.slopes(state)[0])", "slope = 0.5 * (columns @ model.slopes(state)[0])"),
             "round-several-slopes": (
                 "np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)",
                 "np.multiply.outer(state.cosines, sine) + np.multiply.outer(state.sines, cosine)",
@@ -1093,7 +1093,7 @@ MUTANTS: list[Mutant] = [
             "leaves-smallest-side": ("if share >= _SMALLEST_SIDE:", "if share > 0:"),
             "leaves-fewest-rows": ("(_FEWEST_ROWS - 0.5) / len(sample)", "0.0"),
             "leaves-mass": ("[:, 0] / prior._mass()", "[:, 0]"),
-            "leaves-distance": ("np.sqrt(np.maximum(falls, 0.0)) / _SHORT", "np.maximum(falls, 0.0)"),
+            "leaves-distance": ("np.sqrt(np.maximum(falls, 0.0)) / _SHORT_DISTANCE", "np.maximum(falls, 0.0)"),
             "leaves-conditions": (
                 "is_right = bool(self.children[parent, 1] == node)",
                 "is_right = bool(self.children[parent, 0] == node)",
@@ -1156,11 +1156,11 @@ MUTANTS: list[Mutant] = [
             "mixture-slope": ("-shares @ (row_weights / mixed)", "-shares @ row_weights"),
             "mixture-rows": ("value = -row_weights @ np.log(mixed)", "value = -np.log(mixed).sum()"),
             "mixture-probabilities": (
-                "w * link.probabilities(_by_class(own))",
-                "link.probabilities(_by_class(own)) / 3",
+                "w * link.probabilities(class_scores(own))",
+                "link.probabilities(class_scores(own)) / 3",
             ),
             "mixture-logarithms": ("b=np.reshape(self.weights, (-1, 1, 1))", "b=1 / 3"),
-            "mixture-jacobian": ("weight * link.jacobian(_by_class(", "link.jacobian(_by_class("),
+            "mixture-jacobian": ("weight * link.jacobian(class_scores(", "link.jacobian(class_scores("),
             "mixture-two-classes": (
                 "np.concatenate([-slopes, slopes], axis=1)",
                 "np.concatenate([slopes, -slopes], axis=1)",
@@ -1262,7 +1262,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- rows, batches, targets --------------------------------------------------------------
     *_group(
-        "data/rows.py data/batches.py",
+        "data/rows.py data/batches.py _loops/arrays.py",
         "unit/test_rows.py",
         {
             "rows-own-sum": ("return part.copy()", "return part"),
@@ -1354,8 +1354,8 @@ MUTANTS: list[Mutant] = [
             ),
             "dask-numbers": ("[piece - start for piece, start in", "[piece for piece, start in"),
             "dask-signals": (
-                "sum(block, *(column[rows] for column in columns))",
-                "sum(block, *(column[: part.shape[0]] for column in columns))",
+                "sum(block, *(signal[rows] for signal in signals))",
+                "sum(block, *(signal[: part.shape[0]] for signal in signals))",
             ),
         },
     ),
@@ -1416,7 +1416,7 @@ MUTANTS: list[Mutant] = [
                 "around.row_sums()",
             ),
             "export-target-bounds": (
-                "graph.between(predicted, *estimator.target_bounds_)",
+                "graph.clip(predicted, *estimator.target_bounds_)",
                 "predicted",
             ),
             "export-temperature": (('return labels(first_largest(scores), estimator.classes_), softmax(\n'
@@ -1470,8 +1470,8 @@ MUTANTS: list[Mutant] = [
         "unit/test_table_splits.py",
         {
             "threshold-costs": (
-                "costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative",
-                "costs = of_negative * np.concatenate([[0], np.cumsum(~found)]) + of_positive",
+                "costs = of_positive * np.concatenate([[0], np.cumsum(~ordered)]) + of_negative",
+                "costs = of_negative * np.concatenate([[0], np.cumsum(~ordered)]) + of_positive",
             ),
             "threshold-ties": (
                 "costs[1:-1][level[1:] == level[:-1]] = np.inf",
@@ -1553,8 +1553,12 @@ MUTANTS: list[Mutant] = [
                 "closed = n_surplus == 1 or all(",
             ),
             "dialect-usual-mark": (
-                " / len(rows), mark == usual, width",
-                " / len(rows), False, width",
+                "share, mark == usual, _n",
+                "share, False, _n",
+            ),
+            "dialect-mark-of-numbers": (
+                "_n_numeric(rows) / width, width",
+                "0, width",
             ),
         },
     ),

@@ -1,12 +1,11 @@
 """
-Customers who leave: rare events and honest probabilities
-=========================================================
+Customers who leave: calibrated probabilities of rare events
+============================================================
 
-Seven customers of a hundred leave. Whoever wants to do something about it needs probabilities that mean what they say: of all customers
-with "20 %", one in five should leave. Two habits spoil that: models that are too sure of themselves, and weights that
-make the classes equal.
+Seven of a hundred customers leave. To act on it, you need calibrated probabilities: of all customers with "20 %", one in five should leave.
+Two things prevent that: overconfident models, and weights that make both classes count the same.
 
-The table is generated: contracts, months, complaints, prices, with categories and missing values, as such tables have.
+The table is generated. Its columns (contracts, months, complaints, prices) have categories and missing values, as real tables do.
 """
 
 import matplotlib.pyplot as plt
@@ -49,8 +48,8 @@ X, X_test, y, y_test = train_test_split(
 )
 
 # %%
-# Four models with their defaults; two of them told that the classes should count the same. ``SpectralClassifier`` takes categories and gaps
-# as they are, and so does scikit-learn's boosting when told which columns are categories.
+# Four models with their defaults. Two of them have ``class_weight="balanced"``, so that both classes count the same. ``SpectralClassifier``
+# accepts categories and missing values, and so does scikit-learn's boosting with ``categorical_features="from_dtype"``.
 
 trees = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
 balanced_trees = HistGradientBoostingClassifier(
@@ -74,9 +73,11 @@ print(
 )
 
 # %%
-# Left, customers in ten groups by their predicted chance: what was said, and how many left. On the dashed line a model means what it
-# says. Below it too many alarms are raised, which is what balanced weights are for, and what they cost. Right: how far down a list,
-# sorted by these chances, one has to call to reach a share of those who leave. Weights hardly change that order.
+# Left: customers in ten groups by their predicted probability, and the share of each group that left. On the dashed line a model is
+# calibrated. Below it, predicted probabilities are too high; that is the purpose and the price of balanced weights.
+#
+# Right: you call customers in the order of their probabilities. The curve shows which share of those who leave you have reached. Weights
+# hardly change this order.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 looks = {
@@ -92,11 +93,11 @@ for name, (color, look) in looks.items():
     reached = np.cumsum(leaves[np.argsort(-chances[name])]) / leaves.sum()
     right.plot(np.linspace(0, 100, len(leaves)), 100 * reached, look[1:], color=color, label=name)
 left.set(
-    xlabel="chance that was predicted",
+    xlabel="predicted probability",
     ylabel="share that left",
     xlim=(0, 0.8),
     ylim=(0, 0.8),
-    title="do they mean what they say?",
+    title="calibration",
 )
 right.plot([0, 100], [0, 100], "--", color="black", linewidth=0.8)
 right.set(

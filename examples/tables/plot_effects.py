@@ -1,13 +1,13 @@
 """
-What makes a house dear: effects of columns with confidence bands
-=================================================================
+What makes a house expensive: effects of columns with confidence bands
+======================================================================
 
-A prediction is worth more if one sees what it is made of. ``effects`` splits the predictions of a model into a constant, one
-curve for each column, one surface for each pair of columns, and a rest. The parts add up to the prediction of every row. The
-effects are centered partial dependence of the whole model, and a regressor can give confidence bands for them.
+``effects`` splits the predictions of a model into a constant, one curve for each column, one surface for each pair of columns, and a rest.
+The parts add up to the prediction of every row. The effects are centered partial dependence of the whole model. Regressors can also compute
+confidence bands for them.
 
-This table is made here, in the likeness of the California housing data: districts between a coast and a desert, two cities,
-incomes, ages of houses. So we know the true effects.
+The table is generated and resembles the California housing data: districts between a coast and a desert, two cities, incomes, ages of
+houses. So we know the true effects.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +34,7 @@ truths = {
 price = sum(truths.values()) + 0.5 * (sea == "yes") + cities + rng.normal(0, 0.3, n_rows)
 
 # %%
-# Fit, and compute the effects. ``strongest`` lists them by their spread over the rows.
+# Fit a model, and compute its effects. ``strongest`` lists them by their standard deviation over the rows.
 
 model = SpectralRegressor(random_state=0).fit(table, price)
 effects = model.effects(table[::2], level=0.9, pairs=[("east", "north")])
@@ -43,8 +43,8 @@ for name, size in effects.strongest(5):
 print("they add up to the prediction:", np.allclose(effects.total(), model.predict(table[::2])))
 
 # %%
-# Three columns as curves with bands of 90 %, the truth dashed. Below: the true prices of the two cities, the effects of both
-# coordinates and their pair, and the view of the sea, which adds 0.5.
+# Top: the effects of three columns with bands of 90 %, and the true effects as dashed lines. Bottom: the true prices around the two cities,
+# the effects of both coordinates and their pair, and the effect of a view of the sea, which truly adds 0.5.
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), layout="constrained")
 for axis, (name, truth) in zip(axes[0], truths.items()):

@@ -1,12 +1,11 @@
 """
-Intervals that are wide where they have to be
-=============================================
+Prediction intervals that adapt to the noise
+============================================
 
-A prediction without its uncertainty is half of an answer. ``predict_interval`` gives the ends that a new value lies between with the probability you ask
-for. They come from residuals of rows that were left out, and from how large residuals are in which part of the table, so that they are wide
-where the noise is.
+``predict_interval`` returns bounds that contain a new value with the probability you choose. They are computed from residuals of rows that
+were left out. The size of residuals may depend on the row, so intervals are wide where the noise is large.
 
-The data is one curve whose noise grows: a sensor that is read less and less well the hotter it gets.
+The data is one curve whose noise grows: the readings of a sensor that gets less precise with heat.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +29,8 @@ X_test, y_test = measured(5000)
 model = SpectralRegressor(random_state=0).fit(X, y)
 
 # %%
-# How often does the truth lie between the ends? At each level we count on 5000 new rows, over all of them and in the coldest and the hottest third
-# apart. Intervals of one width would be right on average and wrong in both of these.
+# How often do intervals contain the new value? We count this for 5000 new rows at each level: for all of them, for the coldest third and for
+# the hottest third. Intervals of one width would be right on average, but wrong in both thirds.
 
 levels = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 places = {
@@ -54,8 +53,8 @@ one_width = {
 print("one width for all, 90 %:", *(f"{name} {share:.1%}" for name, share in one_width.items()))
 
 # %%
-# Left: bands around the curve. Right: what was promised against what was kept. The hottest third is still a little short of its promise, the
-# coldest has a little too much. Intervals of one width, as printed above, would hold every cold reading and far too few of the hot ones.
+# Left: intervals around the curve. Right: coverage against the level. The hottest third is covered a little less often than stated, the
+# coldest a little more often. As printed above, intervals of one width contain every cold reading, and far too few of the hot ones.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10.5, 4.2), layout="constrained", width_ratios=[1.5, 1]
@@ -73,7 +72,7 @@ left.legend(loc="upper left")
 right.plot([0.45, 1], [0.45, 1], "--", color="black", linewidth=0.8)
 for (name, shares), color, marker in zip(covered.items(), ("black", "#0072B2", "#D55E00"), "os^"):
     right.plot(levels, shares, marker=marker, color=color, markersize=5, linewidth=1, label=name)
-right.set(xlabel="promised", ylabel="kept on 5000 new rows", title="coverage", aspect="equal")
+right.set(xlabel="level", ylabel="coverage of 5000 new rows", title="coverage", aspect="equal")
 right.grid(alpha=0.3)
 right.legend()
 plt.show()

@@ -2,8 +2,8 @@
 Rows with missing cells, and rows unlike the training rows
 ==========================================================
 
-New rows may lack values in columns that were complete in training. The tabular models then average over the values that similar training rows have in these cells. Bounds become wider
-where the missing value matters.
+New rows may lack values in columns that were complete in training. Predictions are then averages over the values of similar training rows,
+and bounds become wider if the missing value matters.
 
 ``novelty`` shows how far a row lies outside the training rows.
 """
@@ -32,7 +32,8 @@ X_test, y_test = houses(3000)
 model = SpectralRegressor(random_state=0).fit(X, y)
 
 # %%
-# Blank one column of the test rows at a time. Rooms follow from the area, so that their absence hardly matters. Nothing in the table tells where a house lies.
+# Blank one column of the test rows at a time. The number of rooms follows from the area, so a missing value hardly matters. The distance to
+# the center does not follow from other columns.
 
 names = ["complete", "no area", "no rooms", "no distance", "a quarter of all cells"]
 tables = [X_test] + [X_test.copy() for _ in names[1:]]
@@ -49,8 +50,8 @@ with warnings.catch_warnings():
         print(f"{name:23} width {widths[-1]:5.0f}   coverage {shares[-1]:.1%}")
 
 # %%
-# Left: bounds contain the price about as often as they should, with the width that this needs. Right: the novelty of new rows like the training rows is uniform between 0 and 1. That of houses
-# 20 km farther from the center is near 1.
+# Left: bounds contain the price about as often as stated, and get as wide as this needs. Right: for new rows of the same kind, novelty is
+# uniform between 0 and 1. For houses 20 km farther from the center it is near 1.
 
 far = X_test.copy()
 far[:, 2] += 20

@@ -2,11 +2,11 @@
 Predictions that rise with a column
 ===================================
 
-Some relations are known before there are data: a larger flat does not cost less, a longer way to the station does not raise the rent. A model that
-was fitted to few noisy rows may violate them, which is hard to explain to whoever gets the answer. ``monotonic_cst`` states the directions. The
-predictions are then sorted along these columns (rearrangement). The result is monotone for every row, and never further from a monotone truth.
+Some relations are known before there are data: a larger flat does not cost less, and a longer way to the station does not raise the rent.
+A model that was fitted to few noisy rows may violate them. ``monotonic_cst`` states the directions. Predictions are then sorted along these
+columns (rearrangement). The result is monotone for every row, and never farther from a monotone truth.
 
-The table is made here, so that the truth is known: rents of flats that rise with the size and fall with the distance to the station.
+The table is generated, so that the truth is known: rents of flats rise with the size and fall with the distance to the station.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +34,8 @@ table = flats(120, seed=0)
 observed = rent(table) + 2.5 * np.random.default_rng(3).normal(size=len(table))
 
 # %%
-# Both models have the same kernels. The second sorts its predictions along two columns, so that its error on the true rents of new flats is smaller.
+# Both models have the same kernels. The second one sorts its predictions along two columns. Its error on the true rents of new flats is
+# smaller.
 
 plain = SpectralRegressor(random_state=0).fit(table, observed)
 directions = {"size": 1, "distance": -1}
@@ -44,8 +45,8 @@ for name, model in (("plain", plain), ("monotone", monotone)):
     print(f"{name:9} RMSE {np.sqrt(np.mean((model.predict(new) - rent(new)) ** 2)):.3f}")
 
 # %%
-# Rents of flats that differ in one column only, with the bounds for nine of ten observations. Sorting removes the dents; where the plain curve already
-# rises or falls, both are the same. The bounds are sorted, too.
+# Rents of flats that differ in one column only, with bounds for nine of ten observations. Sorting removes dips. Where the plain curve
+# already has the right direction, both curves are the same. The bounds are sorted, too.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)
 one = pd.DataFrame({"size": [70.0], "distance": [1.5], "age": [40.0]})

@@ -2,9 +2,9 @@
 Reading the page of a model
 ===========================
 
-``bochner fit TABLE --target COLUMN`` fits a table, judges the model on rows that were held out, and compares it with models that others would have taken.
-``bochner report`` writes all of it to one page. This example does the same from Python, for the diabetes table of scikit-learn, and says how to
-read the three most important parts of the page.
+``bochner fit TABLE --target COLUMN`` fits a model, evaluates it on held-out rows, and compares it with baselines. ``bochner report`` writes
+the results to one page. This example does the same from Python, for the diabetes table of scikit-learn. It explains how to read the most
+important parts of the page.
 """
 
 import matplotlib.pyplot as plt
@@ -26,13 +26,15 @@ print(
 )
 
 # %%
-# **The verdict** comes first. It is green only for a model that is clearly better than a constant, and that no rival beats by more than two standard errors.
+# **The verdict** comes first. It is green only if the model is clearly better than a constant, and no baseline is better by more than two
+# standard errors.
 
 print(facts["verdict"]["kind"], *facts["verdict"]["reasons"], sep="\n")
 
 # %%
-# **The rivals** have differences to our model, each with the standard error of the difference over the same held-out rows: bars that cross zero are within
-# noise, whatever the figures say. **The columns** have an importance with an error too. **The intervals** are counted: of those of 90 %, how many hold?
+# **The baselines** are listed by their difference from our model, with the standard error of the difference over the same held-out rows. A
+# bar that crosses zero is within noise. **The columns** have importances, also with errors. **The intervals** are evaluated: how many of
+# those of 90 % contain the true value?
 
 metric = facts["metrics"][0]
 others = {
@@ -45,7 +47,7 @@ figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="cons
 differences, errors = np.array(list(others.values())).T
 left.errorbar(differences, list(others), xerr=2 * errors, fmt="o", color="#0072B2", capsize=3)
 left.axvline(0, color="black", linewidth=0.8)
-left.set(xlabel=f"worse than our model by ({metric})", title="rivals, with two standard errors")
+left.set(xlabel=f"worse than our model by ({metric})", title="baselines, with two standard errors")
 names = sorted(facts["importance"], key=facts["importance"].get)[-6:]
 spread = [facts["importance_error"][name] for name in names]
 middle.barh(

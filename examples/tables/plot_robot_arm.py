@@ -1,12 +1,12 @@
 """
-A robot arm: where smooth beats steps
-=====================================
+A robot arm: learned kernels and trees on a smooth function
+===========================================================
 
 How far is the hand of a robot from its target, given the angles of its joints? The answer is a smooth function in which every column
-interacts with every other one. Trees cut it into boxes and need a lot of rows for it; a learned kernel draws waves through it.
+interacts with every other one. Trees approximate it by boxes and need many rows. A learned kernel approximates it by smooth functions.
 
-The known table of this kind is kin40k, which has to be fetched; this one is computed here: an arm of eight joints in space, and the distance of its
-hand from a fixed point.
+A well-known table of this kind is kin40k, which has to be downloaded. Here the table is computed: an arm of eight joints in space, and the
+distance of its hand from a fixed point.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from bochner import SpectralRegressor
 
 
 def distance_of_hand(angles):
-    """Distance of the end of an arm with as many joints as columns from (1, 0.5, 0.5); links turn about z and y in turn."""
+    """Return the distance of the end of an arm from (1, 0.5, 0.5); joints turn about z and y in turn."""
     n_rows, n_joints = angles.shape
     turned, hand = np.tile(np.eye(3), (n_rows, 1, 1)), np.zeros((n_rows, 3))
     for joint in range(n_joints):
@@ -44,7 +44,7 @@ y = distance_of_hand(X) + 0.005 * rng.normal(size=len(X))
 X_test, y_test = X[2000:], y[2000:]
 
 # %%
-# The same models on more and more rows, all of them with their defaults. The error is that of predicting the distance, as a share of its
+# We fit three models with their defaults to more and more rows. The error is the root mean squared error of the distance, as a share of its
 # standard deviation.
 
 sizes = [150, 300, 600, 1200, 2000]
@@ -61,8 +61,8 @@ for name, model in models.items():
     print(f"{name:18}", *(f"{error:.3f}" for error in errors[name]))
 
 # %%
-# Both axes are logarithmic: a straight line is an error that falls like a power of the number of rows. On the right the distances of test rows
-# against what 2000 rows taught the boosted trees and the kernels.
+# Left: both axes are logarithmic, so a straight line is an error that falls like a power of the number of rows. Right: the distances of test
+# rows, and their predictions by boosted trees and by kernels from 2000 rows.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 looks = {

@@ -2,11 +2,12 @@
 Why is this flat expensive? Exact Shapley values of one row
 ===========================================================
 
-A rent is predicted from a few columns. The Shapley values of a row split its prediction among the columns: they add up to the difference
-between this prediction and the mean prediction. For d columns their definition has 2^d terms, and other models need samples of these. The
-kernels of these models are products over columns, so the sum is an integral of a polynomial, and a few nodes compute it to the last digits.
+A model predicts rents from a few columns. The Shapley values of a row split its prediction among the columns: they add up to the difference
+between this prediction and the mean prediction. For d columns their definition has 2^d terms, so for most models they are estimated from
+samples. The kernels of ``SpectralRegressor`` are products over columns. So the sum is an integral of a polynomial, which a few nodes of a
+quadrature compute to the last digits.
 
-The flats are made up. Rents rise with the floor if there is a lift, and fall with it otherwise, so that floor and lift share one effect.
+The flats are generated. Rents rise with the floor if there is a lift, and fall with it otherwise, so floor and lift share one effect.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +42,7 @@ def rent(flats):
 model = SpectralRegressor(random_state=0).fit(flats, rent(flats) + rng.normal(0, 30, n_flats))
 
 # %%
-# The values of all flats: one row for each, one column for each column. ``pets`` has no effect on the rent.
+# The values of all flats: one row for each flat, one column for each column of the table. ``pets`` has no effect on the rent.
 
 values = model.shapley(flats)
 print(values)
@@ -49,7 +50,7 @@ for name, size in values.strongest():
     print(f"{name:10} {size:6.1f}")
 
 # %%
-# One flat from its base value, the mean prediction over the background, to its own prediction.
+# One flat. The bars lead from the base value, the mean prediction over the background, to the prediction for this flat.
 
 high = flats.index[(flats["floor"] == 8) & (flats["lift"] == "yes")][0]
 figure = plot_shapley(values, row=high)

@@ -79,7 +79,7 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
     """Return one positive number for all columns, or one per column (ARD), as a vector."""
     if isinstance(value, str):
         raise ValueError(
-            f"{name}={value!r} is taken from the data and none was given. Use the prior inside "
+            f"{name}={value!r} is computed from data, but none were given. Use the prior inside "
             "SpectralFeatures, or call prior.resolved(X) first, or write a number, e.g. "
             f"{name}=1.0."
         )

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -27,22 +27,20 @@ from ._terminal.text import one_line
 from .data.unfamiliar import UnfamiliarCells
 from .tables import ModelFileError, TableModel, fit_table, load, load_table, save
 from .tables.columns.column_kinds import Strays
-from .tables.columns.reader import in_words
+from .tables.columns.reader import stray_notes
 from .tables.description import description, description_text
 from .tables.explanations import Explanation
 from .tables.facts import Facts, as_json
 from .tables.model_file import load_table_model
 from .tables.pages import model_page
 from .tables.predictions import (
+    Request,
     answered_pieces,
     as_csv,
     as_frame,
-    as_json_values,
     check_out,
-    check_request,
     joined,
     kept_rows,
-    prediction_pieces,
     write_predictions,
 )
 from .tables.provenance import cost_since
@@ -329,50 +327,46 @@ def _monotone(texts: list[str], columns: list[str]) -> dict[str, int]:
 def _predict(options: argparse.Namespace) -> int:
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
     model, facts = load_table_model(options.model)
-    request: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
-    check_request(facts, **request)
-    request["novelty"] = options.novelty
-    pieces, keep = _pieces(options, model, facts)
-    strays: dict[str, Strays] = {}
-    cells = UnfamiliarCells()
-    frames = prediction_pieces(model, facts, pieces, keep, strays, cells, **request)
+    request = Request(options.proba, options.interval, options.novelty)
+    request.check(facts)
+    answers, keep = _answers(options, model, facts, partial(request.columns, model, facts))
+    frames = (as_frame(kept, predicted) for kept, predicted in answers)
     if options.json:
-        _write_json(as_json_values(joined(frames), facts, **request, keep=keep), options.out)
+        _write_json(request.as_json(joined(frames), facts, keep), options.out)
     else:
         _write_frames(frames, options.out, options.safe_cells)
-    _say_strays(model, strays, cells)
     return 0
 
 
 def _explain(options: argparse.Namespace) -> int:
     check_out(options.out, as_json=options.json, safe_cells=False)
     model, facts = load_table_model(options.model)
-    pieces, keep = _pieces(options, model, facts)
-    strays: dict[str, Strays] = {}
-    cells = UnfamiliarCells()
-    explain = partial(Explanation.of, model, facts)
-    answers = answered_pieces(model, pieces, keep, strays, cells, explain)
+    answers, keep = _answers(options, model, facts, partial(Explanation.of, model, facts))
     if options.json:
         rows = [
             row | ({"kept": kept_row} if keep else {})
-            for kept, found in answers
-            for row, kept_row in zip(found.rows(options.strongest), kept_rows(kept, len(found)))
+            for kept, explained in answers
+            for row, kept_row in zip(
+                explained.rows(options.strongest), kept_rows(kept, len(explained))
+            )
         ]
         _write_json(rows, options.out)
     else:
         frames = (
-            as_frame(kept, found.columns(facts.target, options.strongest))
-            for kept, found in answers
+            as_frame(kept, explained.columns(facts.target, options.strongest))
+            for kept, explained in answers
         )
         _write_frames(frames, options.out)
-    _say_strays(model, strays, cells)
     return 0
 
 
-def _pieces(
-    options: argparse.Namespace, model: TableModel, facts: Facts
-) -> tuple[Iterator[tuple[Any, Any]], list[str]]:
-    """Return the pieces of the table in an argument, and the names of the columns to keep."""
+def _answers(
+    options: argparse.Namespace, model: TableModel, facts: Facts, answer: Callable[[Any], Any]
+) -> tuple[Iterator[tuple[dict[str, Any], Any]], list[str]]:
+    """Return (kept columns, ``answer``) for each piece of the table, and the names to keep.
+
+    After the last piece, notes on strays and unfamiliar values are printed.
+    """
     used = list(model["columns"].roles_)
     texts = [*options.keep, *(name for text in options.keep for name in text.split(","))]
     verbatim = [name.strip() for name in (*facts.identifiers, *texts)]
@@ -382,7 +376,16 @@ def _pieces(
         _say(note)
     columns = list(first[0].columns)
     keep = [name for name in facts.identifiers if name in columns] + _names(options.keep, columns)
-    return chain([first], pieces), keep
+
+    def answers():
+        strays: dict[str, Strays] = {}
+        cells = UnfamiliarCells()
+        yield from answered_pieces(model, chain([first], pieces), keep, strays, cells, answer)
+        notes = stray_notes({name: strays[name] for name in used if name in strays})
+        for note in [*notes, *filter(None, [cells.sentence()])]:
+            _say(note)
+
+    return answers(), keep
 
 
 def _write_json(content: Any, out: str | None) -> None:
@@ -398,17 +401,8 @@ def _write_frames(frames: Iterator[Any], out: str | None, safe_cells: bool = Fal
         sys.stdout.write(text)
 
 
-def _say_strays(model: TableModel, strays: dict[str, Strays], cells: UnfamiliarCells) -> None:
-    """Print notes on values that are not of the kind of their column, or unfamiliar."""
-    names = [name for name in model["columns"].roles_ if name in strays]
-    for note in in_words({name: strays[name] for name in names}):
-        _say(note)
-    if (sentence := cells.sentence()) is not None:
-        _say(sentence)
-
-
 def _text_options(options: argparse.Namespace, facts: Facts, used: list[str]) -> TextOptions:
-    """Return options to read a table for predictions: as given, else like the training table."""
+    """Return the given options, completed by the properties of the training table."""
     file = facts.file
     training = Training(tuple(used), tuple(file.unnamed), facts.target, file.sep, file.skip_rows)
     given = {name: getattr(options, name) for name in _TEXT_OPTIONS}

@@ -74,8 +74,8 @@ def scores_text(scores: dict[tuple[str, str], list[float]]) -> str:
     methods = (OURS, TREES, EXACT)
     rows = []
     for name in dict.fromkeys(name for name, _ in scores):
-        found = [100 * np.array(scores[name, method]) for method in methods]
-        rows.append([name, *(f"{one.mean():.1f} ± {one.std():.1f}" for one in found)])
+        of_methods = [100 * np.array(scores[name, method]) for method in methods]
+        rows.append([name, *(f"{one.mean():.1f} ± {one.std():.1f}" for one in of_methods)])
     return aligned(["", *methods], rows)
 
 
@@ -100,11 +100,11 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
             figure.savefig(beside, dpi=150)
         say(f"\nFigure: {path}")
     seconds = time.perf_counter() - started
-    say(f"{seconds:.0f} s in all.")
+    say(f"Time: {seconds:.0f} s.")
     if as_json:
         rows = [
-            {"table": table, "method": method, "scores": found}
-            for (table, method), found in scores.items()
+            {"table": table, "method": method, "scores": values}
+            for (table, method), values in scores.items()
         ]
         pictures = [] if figure is None else [str(path)]
         print(json.dumps({"tables": rows, "pictures": pictures, "seconds": seconds}, indent=2))

@@ -1,8 +1,8 @@
 """Losses of scores: values, derivatives, the best constant, and the prediction of a score.
 
 Scores and targets are (n_rows, n_outputs). Every loss is convex in the scores, and its curvature is
-positive. For Huber, quantile and hinge the curvature is the constant 1 of the closed form, because
-their second derivative vanishes on intervals; ``bend`` returns the second derivative.
+positive. The second derivatives of Huber, quantile and hinge vanish on intervals, so their
+curvature is the constant 1; ``bend`` returns the second derivative.
 """
 
 from abc import ABC, abstractmethod
@@ -31,6 +31,7 @@ __all__ = [
 
 # Least curvature, relative to the largest possible one: Newton steps divide by curvatures.
 _LEAST_CURVATURE = 1e-6
+# Beyond this score, exponential losses continue as their tangents, so that they cannot overflow.
 _LARGEST_EXPONENT = 30.0
 
 
@@ -38,8 +39,8 @@ class Loss(ABC):
     """Convex loss ℓ(y, H) of targets y and scores H, summed over outputs.
 
     A loss of your own is a frozen dataclass with ``values``, ``derivatives`` and ``start``. The
-    other methods are optional; an error names the one that is missing where it is needed.
-    ``bochner.testing.check_loss`` checks all of them.
+    other methods are optional: if one is needed, an error names it. ``bochner.testing.check_loss``
+    checks all of them.
 
     Examples
     --------
@@ -100,8 +101,8 @@ class Loss(ABC):
     def link(self, scores: np.ndarray) -> np.ndarray:
         """Return the predictions of scores, in the same shape.
 
-        Predictions are the mean (or quantile) of the target, by default the scores, or
-        probabilities of classes. One column is the probability of the second of two classes.
+        Predictions are probabilities of classes, or the mean (or quantile) of the target. By
+        default they are the scores. One column is the probability of the second of two classes.
         """
         return scores
 
@@ -383,7 +384,7 @@ class Quantile(Loss):
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """exp(H) − yH, scores are logarithms of the mean; the tangent of exp beyond H = 30.
+    """exp(H) − yH, with the tangent of exp beyond H = 30; scores are logarithms of the mean.
 
     Examples
     --------
@@ -442,7 +443,7 @@ def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
 
 
 def predicted_codes(scores: np.ndarray) -> np.ndarray:
-    """Return the class of the largest score; of one column, 1 if the score is positive."""
+    """Return the class of the largest score; for one column, 1 if the score is positive."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
 
 

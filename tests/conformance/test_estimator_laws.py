@@ -76,6 +76,14 @@ def reference(estimator):
     return model, answers(model, X)
 
 
+@every_estimator
+def test_attributes_that_do_not_exist_are_no_error_for_notebooks(estimator):
+    """scikit-learn's view reads all attributes, and only expects an AttributeError."""
+    model, _ = reference(estimator)
+    assert type(model).__name__ in model._repr_html_()
+    assert "fit" in dir(model)
+
+
 @each(ESTIMATORS, FASTER)
 @pytest.mark.parametrize("storage", ["blocks", "map", "sparse", "dask"])
 def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):

@@ -73,7 +73,7 @@ def graph_of(function, n_features, dtype):
 
     def convert(scope, operator, container):
         graph = Graph(scope, operator, container, dtype)
-        graph.give(function(graph.rows), operator.outputs[0])
+        graph.set_output(function(graph.rows), operator.outputs[0])
 
     skl2onnx.update_registered_converter(Formula, "Formula", shapes, convert)
     kind = DoubleTensorType if dtype == np.float64 else FloatTensorType

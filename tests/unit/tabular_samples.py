@@ -6,7 +6,7 @@ import pytest
 from bochner import Anova, Evidence
 from bochner.data.targets import Values
 from bochner.learners.evidence import LearnedPrior
-from bochner.tabular import fitting, waves
+from bochner.tabular import learning, waves
 from bochner.tabular.preparation import PreparedData
 from bochner.tabular.solving import learned_gram
 
@@ -26,7 +26,7 @@ def few_waves(monkeypatch):
 def short_choice_of_ranks(monkeypatch):
     """Choose between numbers and ranks by few rows and steps, for tests of something else."""
     monkeypatch.setattr(
-        fitting, "_RANK_EVIDENCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
+        learning, "_RANK_EVIDENCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
     )
 
 

@@ -178,12 +178,12 @@ def test_labels_outputs_halves_and_names_that_do_not_fit():
         FourierBoostingRegressor(n_rounds=2),
     )
     with pytest.raises(
-        ValueError, match=r"y holds the labels \[7\], but the training rows have \[0, 1\] only"
+        ValueError, match=r"y has the labels \[7\], but the training rows have only \[0, 1\]"
     ):
         classifier.fit(X, y, X_val=X_val, y_val=np.where(y_val == 1, 7, 0))
     with pytest.raises(ValueError, match=r"labels \['a', 'b'\]"):
         classifier.fit(X, y, X_val=X_val, y_val=np.where(y_val == 1, "a", "b"))
-    with pytest.raises(ValueError, match="y has 2 outputs, the training rows have 1"):
+    with pytest.raises(ValueError, match="y has 2 outputs, but that of the training rows has 1"):
         regressor.fit(X, y, X_val=X_val, y_val=np.ones((len(X_val), 2)))
     with pytest.raises(ValueError, match="needs non-negative targets"):
         FourierBoostingRegressor(loss="poisson", n_rounds=2).fit(X, y, X_val=X_val, y_val=-y_val)
@@ -192,7 +192,7 @@ def test_labels_outputs_halves_and_names_that_do_not_fit():
             classifier.fit(X, y, **half)
     with pytest.raises(
         ValueError,
-        match=r"serve early stopping, which stopping=EarlyStopping\(fraction=0\) turns off",
+        match=r"are for early stopping, which stopping=EarlyStopping\(fraction=0\) turns off",
     ):
         FourierBoostingClassifier(stopping=EarlyStopping(fraction=0)).fit(
             X, y, X_val=X_val, y_val=y_val

@@ -111,7 +111,7 @@ def test_missing_methods_are_named_where_they_are_needed():
     assert classifier.score(X, TWO) > 0.6
     with pytest.raises(NotImplementedError, match=r"needs the method `link`.*Define Hinge\.link"):
         classifier.predict_proba(X)
-    with pytest.raises(ValueError, match="is for two classes, y has 3"):
+    with pytest.raises(ValueError, match="is for two classes, but y has 3"):
         FourierBoostingClassifier(loss=Hinge()).fit(X, np.arange(60) % 3)
 
     @dataclass(frozen=True)

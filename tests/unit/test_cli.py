@@ -312,7 +312,7 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
     assert code == 0
     for words in (
         "worse in average precision",
-        "predicts 'yes' from",
+        "'yes' is predicted if",
         "whole groups of 'person' (3)",
         "fitted again",
     ):

@@ -11,7 +11,7 @@ import messy_samples as messy
 from sklearn.datasets import load_breast_cancer
 
 from bochner.tables import ColumnReader, TableError
-from bochner.tables.columns.reader import in_words
+from bochner.tables.columns.reader import stray_notes
 from bochner.tables.columns.written_dates import date_formats, formats_in_words, parsed
 from bochner.tables.columns.written_numbers import decimal_of, number_of
 
@@ -241,7 +241,7 @@ def test_new_dates_may_be_written_in_another_way(fitted, form):
     reader = ColumnReader().fit(pandas.DataFrame({"x": TIMES.dt.strftime(fitted)}))
     expected = reader.transform(pandas.DataFrame({"x": TIMES.dt.strftime(fitted)}))
     found, strays = reader.read(pandas.DataFrame({"x": TIMES.dt.strftime(form)}))
-    notes = in_words(strays)
+    notes = stray_notes(strays)
     pandas.testing.assert_frame_equal(found, expected)
     same = fitted == form or (fitted[:2], form[:2]) == ("%Y", "%Y")  # ISO has several forms
     assert len(notes) == (not same)

@@ -199,4 +199,4 @@ def test_without_a_folder_for_the_cache_kernels_are_compiled_all_the_same(tmp_pa
         kernels = [compiling.compiled(lambda x: 4 * x) for _ in range(2)]
     assert len(said) == 1
     assert [kernel(2.0) for kernel in kernels] == [8.0, 8.0]
-    assert compiling.cache_place().startswith("kept nowhere")
+    assert compiling.cache_place().startswith("not stored")

@@ -154,3 +154,13 @@ def test_exponents_and_measurements_that_are_kept(monkeypatch, tmp_path):
     assert "| LightGBM | 1e+01 | 2.00 |  | 5 | 300000000 | 1 | 2 |  |" in files.page(
         again.records, 20
     )
+
+
+def test_the_summary_has_seconds_on_two_threads_and_the_memory_of_the_largest_fit(monkeypatch):
+    files = loaded("large_files", monkeypatch)
+    records = [
+        {"name": "LightGBM", "rows": rows, "columns": 20, "threads": 2, "seconds": 1.0, "growth": g}
+        for rows, g in ((10**7, 5e6), (10**5, 3e6))
+    ]
+    records.append(records[0] | {"threads": 1, "seconds": 9.0, "growth": 9e9})
+    assert files.summary(records, 20).splitlines()[2:] == ["| LightGBM | 1.00 |  | 1.00 | 5 |"]

@@ -223,7 +223,7 @@ def test_rows_without_room_are_read_again_with_one_warning(monkeypatch):
 
 
 def test_room_is_a_share_of_the_memory_here(monkeypatch):
-    monkeypatch.setattr(clusters, "_memory_here", lambda: 1000)
+    monkeypatch.setattr(clusters, "_local_memory", lambda: 1000)
     assert clusters.has_room(250)
     assert not clusters.has_room(251)
 

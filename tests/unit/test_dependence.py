@@ -76,7 +76,7 @@ def test_means_are_those_of_evaluated_rows(name, blocks, monkeypatch):
         monkeypatch.setattr(dependence, "_ROWS_AT_ONCE", 3)
         monkeypatch.setattr(dependence, "_VALUES_AT_ONCE", 3)
         monkeypatch.setattr(dependence, "_PAIRS_AT_ONCE", 20)
-        monkeypatch.setattr(dependence, "_TABLE", 0)
+        monkeypatch.setattr(dependence, "_LARGEST_TABLE", 0)
     f, rng = functions()[name], np.random.default_rng(1)
     Z, values = rows(rng, 9), rows(rng, 8)
     singles, doubles = partial_dependence(f, Z, GroupValues.of(values, GROUPS), PAIRS)

@@ -34,7 +34,7 @@ from bochner import (
     TableInputs,
 )
 from bochner.export import register_converters, to_onnx
-from bochner.export.estimators import _spectral_features, written
+from bochner.export.estimators import _spectral_features, onnx_outputs
 from bochner.export.registration import exported_types
 
 onnx = pytest.importorskip("onnx")
@@ -233,9 +233,9 @@ def planted(estimator, graph):
 
 @pytest.fixture
 def a_wrong_formula():
-    written.register(SpectralFeatures, planted)
+    onnx_outputs.register(SpectralFeatures, planted)
     yield
-    written.register(SpectralFeatures, _spectral_features)
+    onnx_outputs.register(SpectralFeatures, _spectral_features)
 
 
 @pytest.mark.usefixtures("a_wrong_formula")

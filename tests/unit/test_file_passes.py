@@ -20,8 +20,9 @@ from bochner import (
     SpectralLogistic,
     SpectralRidge,
 )
-from bochner.data import LocalRows, batches, is_mapped
+from bochner.data import LocalRows, batches
 from bochner.data import rows as rows_module
+from bochner.data.maps import is_mapped
 
 N_ROWS = 20_000
 # Passes that look for NaN and infinity before any work.

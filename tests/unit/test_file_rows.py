@@ -20,8 +20,8 @@ from bochner import (
     load_table,
     open_rows,
 )
-from bochner.data import LocalRows, as_rows, is_mapped
-from bochner.data.maps import _SCRATCHES
+from bochner.data import LocalRows, as_rows
+from bochner.data.maps import _SCRATCHES, is_mapped
 from bochner.tables.read import pieces, streaming
 
 pd = pytest.importorskip("pandas")

@@ -106,7 +106,7 @@ def test_warm_start_equals_one_fit(loss, fitted):
     np.testing.assert_allclose(
         parts.expansion_.evaluate(X), whole.expansion_.evaluate(X), rtol=1e-5, atol=1e-6
     )
-    with pytest.raises(ValueError, match="goes on from 10 rounds"):
+    with pytest.raises(ValueError, match="continues 10 rounds"):
         parts.set_params(n_rounds=3).fit(X, y)
 
 

@@ -68,7 +68,7 @@ def test_warm_start_goes_on_where_the_fit_stopped(model, moons):
         parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6
     )
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-6)
-    with pytest.raises(ValueError, match="goes on from 7 rounds"):
+    with pytest.raises(ValueError, match="continues 7 rounds"):
         parts.set_params(n_rounds=2).fit(X, y)
 
 

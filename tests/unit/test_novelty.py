@@ -10,7 +10,7 @@ from tabular_samples import QUICK, few_waves, short_choice_of_ranks, table  # no
 from bochner import Anova, Gaussian, Laplace, Matern, SpectralClassifier, SpectralRegressor
 from bochner.priors import WithCategories
 from bochner.tabular.neighbors import Neighbors
-from bochner.tabular.novelty import novelty
+from bochner.tabular.novelty import novelty_shares
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
@@ -52,7 +52,7 @@ def test_novelty_is_the_share_of_left_out_rows_that_are_nearer(prior):
         own.append(min(plain_distance(prior, row, other) for other in others))
     nearest = [min(plain_distance(prior, z, other) for other in neighbors.Z) for z in Z]
     wanted = [np.mean(np.array(own) <= distance) for distance in nearest]
-    found = novelty(neighbors, Z, np.zeros((7, 3), dtype=np.int8))[:, 0]
+    found = novelty_shares(neighbors, Z, np.zeros((7, 3), dtype=np.int8))[:, 0]
     np.testing.assert_allclose(found, wanted)
     assert len(set(wanted)) > 3
 
@@ -65,7 +65,7 @@ def test_novelty_of_rows_of_the_same_kind_is_uniform(prior, n_columns, seed):
     for _ in range(25):
         neighbors = Neighbors(rng.normal(size=(150, n_columns)), prior, np.arange(n_columns))
         fresh = rng.normal(size=(150, n_columns))
-        found = novelty(neighbors, fresh, np.zeros(fresh.shape, dtype=np.int8))
+        found = novelty_shares(neighbors, fresh, np.zeros(fresh.shape, dtype=np.int8))
         shares.append(np.mean(found <= levels, axis=0))
     error = np.std(shares, axis=0, ddof=1) / np.sqrt(len(shares))
     # The left-out rows have one neighbor less.
@@ -77,7 +77,7 @@ def test_many_columns_do_not_underflow():
     prior = Laplace(np.full(300, 5.0))
     neighbors = Neighbors(rng.normal(size=(40, 300)), prior, np.arange(300))
     fresh = np.vstack([rng.normal(size=(40, 300)), np.full((1, 300), 9.0)])
-    found = novelty(neighbors, fresh, np.zeros(fresh.shape, dtype=np.int8))[:, 0]
+    found = novelty_shares(neighbors, fresh, np.zeros(fresh.shape, dtype=np.int8))[:, 0]
     assert 0.2 < found[:-1].mean() < 0.8
     assert found[-1] == 1
     assert np.exp(-neighbors.own_distances).max() == 0

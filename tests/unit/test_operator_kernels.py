@@ -374,7 +374,7 @@ def test_rough_priors_are_refused_by_vector_fields(kernel, prior):
             lambda: CurlFree(Gaussian(), coordinates=[0, 0]).kernel(np.zeros((1, 2))),
             "different columns",
         ),
-        (lambda: CurlFree(Gaussian("scale")).kernel(np.zeros((1, 2))), "taken from the data"),
+        (lambda: CurlFree(Gaussian("scale")).kernel(np.zeros((1, 2))), "computed from data"),
         (lambda: simplex_code(1), "at least 2"),
     ],
 )

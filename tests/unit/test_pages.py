@@ -215,7 +215,7 @@ def test_a_model_page_says_what_is_known_of_where_it_comes_from_and_of_every_par
         )
         assert all(f"<h2>{heading}</h2>" in shown for heading in headings)
         assert len(shown) < 2_000_000
-        assert "at once are 25% of its variance" in shown
+        assert "several columns are 25% of its variance" in shown
         assert "with probability 90%" in shown
         assert "<polygon" in shown
 

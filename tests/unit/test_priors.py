@@ -193,7 +193,7 @@ def test_resolving_numbers_changes_nothing():
         (lambda: Gaussian(gamma=-1).kernel(X), "gamma must be positive and finite"),
         (lambda: Gaussian(gamma=np.inf).kernel(X), "gamma must be positive and finite"),
         (lambda: Gaussian(gamma=[1, 2]).kernel(X), "the data has 3 features"),
-        (lambda: Gaussian(gamma="scale").kernel(X), "taken from the data"),
+        (lambda: Gaussian(gamma="scale").kernel(X), "computed from data"),
         (lambda: Gaussian(gamma="auto").resolved(X), "must be one of 'scale', 'median'"),
         (lambda: Gaussian(gamma="scale").resolved(np.ones((5, 3))), "points that differ"),
         (lambda: Gaussian(gamma="median").resolved(np.ones((5, 3))), "points that differ"),

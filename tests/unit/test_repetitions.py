@@ -16,8 +16,8 @@ from bochner import (
     OperatorRidgeClassifier,
     SpectralRidge,
 )
-from bochner.data import LocalRows, column_keys, row_keys
-from bochner.data.repetitions import EqualRows, _common_unit, draw_held_out, equal_rows
+from bochner.data import LocalRows, column_keys
+from bochner.data.repetitions import EqualRows, _common_unit, draw_held_out, equal_rows, row_keys
 from bochner.data.targets import Labels, Values
 from bochner.learners.evidence import Evidence
 from bochner.priors import Anova

@@ -20,7 +20,8 @@ from bochner._loops.threads import (
     threads_for_matrices,
     threads_for_rows_only,
 )
-from bochner.data import Block, LocalRows, as_rows, batches, blocks_of, rows
+from bochner.data import Block, LocalRows, as_rows, batches, rows
+from bochner.data.rows import blocks_of
 from bochner.learners.alignment import fourier_sums, potential, potential_and_gradient
 from bochner.measures.fourier import FourierMeasure
 
@@ -263,7 +264,7 @@ def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
         LocalRows(X, 1).sum(lambda block: block.sum(axis=0))
     n_helpers = min(n_threads, len(os.sched_getaffinity(0))) - 1
     together, places = threading.Barrier(n_helpers + 1), SimpleQueue()
-    threads._ask_for_help(lambda: places.put(together.wait(2)), n_helpers)
+    threads._call_in_helpers(lambda: places.put(together.wait(2)), n_helpers)
     places.put(together.wait(2))
     assert sorted(places.get(timeout=2) for _ in range(n_helpers + 1)) == list(range(n_helpers + 1))
     del kept
@@ -281,7 +282,7 @@ def test_a_helper_that_wakes_up_late_keeps_nothing_alive():
         if thread_count() < 2:
             pytest.skip("one core: nobody to wake up")
         list(ordered_map(Work(), range(4)))  # helpers are there
-        threads._ask_for_help(go_on.wait, threads._n_helpers)  # and busy
+        threads._call_in_helpers(go_on.wait, threads._n_helpers)  # and busy
         work = Work()
         kept = weakref.ref(work)
         assert list(ordered_map(work, range(4))) == [0, 1, 2, 3]
@@ -299,7 +300,7 @@ def test_an_interruption_while_threads_are_given_back_does_not_keep_them(monkeyp
     with threadpool_limits(2, user_api="blas"):
         allowed = thread_count()
         with monkeypatch.context() as patch:
-            patch.setattr(threads, "_give_blas_threads_back", interrupted)
+            patch.setattr(threads, "_restore_blas_threads", interrupted)
             with pytest.raises(KeyboardInterrupt), threads.single_threaded_blas():
                 pass
         assert thread_count() == allowed
@@ -358,7 +359,7 @@ def test_entries_of_a_sparse_matrix_that_are_given_twice_are_added():
 
 
 @pytest.mark.parametrize("storage", ["array", "sparse", "map"])
-def test_batches_give_each_kept_row_once(storage, tmp_path, monkeypatch):
+def test_batches_give_each_row_once(storage, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "STREAMED_BYTES", 2**14)
     np.save(tmp_path / "X.npy", X)
     source = {
@@ -366,13 +367,12 @@ def test_batches_give_each_kept_row_once(storage, tmp_path, monkeypatch):
         "sparse": sp.csr_matrix(X),
         "map": np.load(tmp_path / "X.npy", mmap_mode="r"),
     }[storage]
-    kept = np.arange(len(X)) % 3 > 0
     seen = []
-    for block, places, numbers in as_rows(source).batches(64, np.random.default_rng(0), kept):
+    for block, places, numbers in as_rows(source).batches(64, np.random.default_rng(0)):
         taken = block[places]
         np.testing.assert_array_equal(taken.toarray() if sp.issparse(taken) else taken, X[numbers])
         seen.extend(numbers)
-    assert sorted(seen) == list(np.flatnonzero(kept))
+    assert sorted(seen) == list(range(len(X)))
     assert seen != sorted(seen)
 
 

@@ -313,7 +313,7 @@ def test_outputs_are_named():
     for name, output, names in (
         ("values", "prediction", ()),
         ("two outputs", "prediction", ("0", "1")),
-        ("three classes", "scores", ("0", "1", "2")),
+        ("three classes", "score", ("0", "1", "2")),
         ("two classes, leaves", "score of True", ()),
     ):
         model, _ = fitted(name)

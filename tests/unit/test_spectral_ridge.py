@@ -171,8 +171,10 @@ def test_learned_measures_and_other_transformers_fit_in():
     powers = PolynomialFeatures(2, include_bias=False).fit_transform(X)
     expected = Ridge(alpha=0.1).fit(powers, y).predict(powers)
     np.testing.assert_allclose(polynomial.predict(X), expected, atol=1e-10)
-    with pytest.raises(TypeError, match="FourierMeasure"):
+    with pytest.raises(AttributeError, match="FourierMeasure"):
         polynomial.jacobian(X)
+    assert "expansion_" not in dir(polynomial)
+    assert "features_" in polynomial._repr_html_()
 
 
 def test_blocks_sparse_memmap_and_dask_change_nothing(tmp_path):

@@ -196,7 +196,9 @@ def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
     chosen = model.facts_["threshold"]
     assert chosen["value"] < 0.4
     assert chosen["mistakes"][1] < chosen["mistakes_at_half"][1]
-    assert "predicts 'yes' from a probability of" in fit_text(Facts.from_json(model.facts_))
+    assert "'yes' is predicted if its probability is at least" in fit_text(
+        Facts.from_json(model.facts_)
+    )
     pytest.importorskip("skops")
     save(model, tmp_path / "m.skops")
     loaded = load(tmp_path / "m.skops")
@@ -216,9 +218,9 @@ def test_the_class_to_be_found_may_be_named_and_baselines_left_out(rare):
     assert set(facts["judged"]) == {"bochner", "constant"}
     is_no = model.predict_proba(rare)[:, 0] >= facts["threshold"]["value"]
     np.testing.assert_array_equal(model.predict(rare), np.where(is_no, "no", "yes"))
-    assert "predicts 'no' from a probability of" in fit_text(Facts.from_json(facts))
+    assert "'no' is predicted if its probability is at least" in fit_text(Facts.from_json(facts))
     last = fit_text(Facts.from_json(facts)).splitlines()[-1]
-    assert last.startswith(f"All {N_RARE} rows in ")
+    assert last.startswith("Reading, fitting and evaluating took ")
     assert 1e7 < facts["cost"]["peak_bytes"] < 1e11
     with pytest.raises(TableError, match="two classes, got 'maybe'; the target has 'no', 'yes'"):
         fit_table(rare, "found", positive="maybe")

@@ -153,7 +153,7 @@ def test_directions_are_options_of_the_command(capsys, folder, monkeypatch):
     assert run(capsys, "report", "m.skops")[0] == 0
     page = (folder / "m.html").read_text()
     assert "the prediction rises with" in page
-    assert "There are no effects of models with monotone columns." in page
+    assert "Effects are not available for models with monotone columns." in page
     for option, message in (
         (["price"], "--monotone must be COLUMN:1 or COLUMN:-1, e.g. price:-1; got 'price'."),
         (["price:up"], "--monotone must be COLUMN:1"),

@@ -16,8 +16,7 @@ import messy_samples as messy
 from table_samples import quick_models
 
 from bochner import fit_table, load_table
-from bochner.data import is_mapped
-from bochner.data.maps import _SCRATCHES
+from bochner.data.maps import _SCRATCHES, is_mapped
 from bochner.tables.read import pieces, spooling
 
 N = 300

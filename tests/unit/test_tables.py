@@ -32,7 +32,7 @@ from bochner import (
 )
 from bochner.tables import ColumnReader, TableError
 from bochner.tables import fitting as fitting_module
-from bochner.tables.columns.reader import in_words
+from bochner.tables.columns.reader import stray_notes
 from bochner.tables.evaluate import baselines as baselines_module
 from bochner.tables.evaluate.evaluation import evaluate, interval_certificate, verdict
 from bochner.tables.evaluate.metrics import Predicted, Truth
@@ -201,7 +201,7 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
         UserWarning, match="unknown from training: 'color': 'never seen' \\(100 % of the rows\\)"
     ):
         assert len(model.predict(frame)) == 4
-    assert in_words(model["columns"].read(frame)[1]) == [
+    assert stray_notes(model["columns"].read(frame)[1]) == [
         "Column 'sepal length (cm)': 1 value(s) such as 'much' are not numbers, read as missing.",
     ]
     with pytest.raises(TableError, match=r"lacks 'petal width \(cm\)'"):
@@ -332,7 +332,7 @@ def test_the_verdict_names_a_better_rival_and_whether_that_may_be_chance(n_bette
     if n_better:
         share = np.array([1.0] * n_better + [0.0] * (200 - n_better))
         amount = f"{share.mean():.2%} ± {share.std(ddof=1) / np.sqrt(200):.2%}"
-        assert f"rival is better: accuracy better by {amount}, {words}." == found.reasons[-1]
+        assert f"rival has a better accuracy (by {amount}, {words})." == found.reasons[-1]
 
 
 def test_the_verdict_on_numbers_is_in_r2(seed):

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 from bochner import SpectralClassifier, SpectralRegressor
 from bochner._loops.threads import at_most_threads, thread_count
 from bochner.tabular import fitting, regressor
-from bochner.tabular.fitting import timed_results
+from bochner.tabular.learning import timed_results
 
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")

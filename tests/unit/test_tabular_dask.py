@@ -378,7 +378,7 @@ def broken(values, place, value):
             "values",
             X.astype(str),
             SIGNAL,
-            "Arrays are taken as numbers, but X is a Dask array of dtype <U",
+            "Arrays are read as numbers, but X is a Dask array of dtype <U",
         ),
         ("values", X[:, 0], SIGNAL, "X must be two-dimensional"),
         ("values", X[:1], SIGNAL[:1], "at least 2 rows, got n_samples = 1"),
@@ -394,7 +394,7 @@ def test_what_needs_rows_here_says_so():
     estimator, y = CASES["values"]
     model = clone(estimator).fit(there(X), there(y))
     for look in (model.effects, model.shapley, model.input_gradient):
-        with pytest.raises(TypeError, match="of rows in memory, not on a cluster"):
+        with pytest.raises(TypeError, match="need rows in memory, but X is on a cluster"):
             look(there(X))
     with pytest.raises(ValueError, match="X has 3 features, but SpectralRegressor is expecting 4"):
         model.predict(there(X[:, :3]))
@@ -414,7 +414,7 @@ def test_other_columns_of_a_frame_are_refused_before_any_work():
         with pytest.raises(ValueError, match=message):
             model.predict(dd.from_pandas(other, npartitions=2))
     with pytest.raises(
-        ValueError, match="'size' is taken as numbers, but holds values such as 'many'"
+        ValueError, match="'size' is read as numbers, but holds values such as 'many'"
     ):
         model.predict(dd.from_pandas(frame.assign(size="many"), npartitions=2)).compute()
 

@@ -73,7 +73,7 @@ def test_gradients_of_probabilities_are_differences(n_classes):
 @pytest.mark.parametrize("classify", [False, True])
 def test_gradients_on_a_grid_are_central_differences(classify, priors, ranks, monkeypatch):
     """Every row lies on kinks, those of kernels and of ranks alike."""
-    monkeypatch.setattr("bochner.tabular.fitting._prefers_ranks", lambda *_: ranks > 0)
+    monkeypatch.setattr("bochner.tabular.learning._prefers_ranks", lambda *_: ranks > 0)
     rng = np.random.default_rng(0)
     X = rng.poisson(2.0, size=(150, 2)).astype(float)
     y = np.abs(X[:, 0] - 2.0) + 0.3 * X[:, 1] + 0.3 * rng.normal(size=150)

@@ -32,7 +32,7 @@ from bochner import (
 from bochner.data import maps, repetitions, tables
 from bochner.data.repetitions import held_out_size
 from bochner.expansions.leaves import LeafExpansion
-from bochner.tabular import fitting
+from bochner.tabular import fitting, learning
 from bochner.tabular.fitting import Leaves, leaves_together
 from bochner.tabular.solving import Solved, solve_holding_out, solve_leaving_out
 
@@ -187,17 +187,17 @@ def test_leaves_start_from_the_shared_rates_and_make_few_steps():
     X, y = regression(300)
     rows = prepared_values(X, y[:, None])
     learned = Evidence(standardize=False).learn(Anova(), X, y, 0)
-    same = fitting.learn_again(
+    same = learning.learn_again(
         Evidence(n_iterations=0, standardize=False), learned, rows, np.random.default_rng(0)
     )
     np.testing.assert_array_equal(same.theta, learned.theta)
-    few = fitting.learn_again(
+    few = learning.learn_again(
         Evidence(standardize=False, tol=0), learned, rows, np.random.default_rng(0)
     )
     assert few.n_iterations == 5
     assert not np.array_equal(few.theta, learned.theta)
     constant = prepared_values(X, np.ones((300, 1)))
-    assert fitting.learn_again(Evidence(), learned, constant, np.random.default_rng(0)) is learned
+    assert learning.learn_again(Evidence(), learned, constant, np.random.default_rng(0)) is learned
 
 
 def test_scores_of_leaves_follow_each_other_and_ridges_have_a_geometric_mean():

@@ -10,7 +10,7 @@ from bochner import Anova, Laplace, SpectralClassifier, SpectralRegressor
 from bochner.data.targets import Labels
 from bochner.learners.evidence import LearnedPrior
 from bochner.tabular.blending import Blend
-from bochner.tabular.fitting import family_names
+from bochner.tabular.learning import family_names
 from bochner.tabular.preparation import PreparedData
 from bochner.tabular.scales import Spread
 from bochner.tabular.solving import solve_leaving_out

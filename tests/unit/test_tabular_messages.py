@@ -126,7 +126,7 @@ def test_columns_that_changed_are_named(regressor):
     with pytest.raises(ValueError, match="feature names"):
         regressor.predict(X.assign(new=1.0))
     with pytest.raises(
-        ValueError, match="'size' is taken as numbers, but holds values such as 'large'"
+        ValueError, match="'size' is read as numbers, but holds values such as 'large'"
     ):
         regressor.predict(X.assign(size="large"))
     with pytest.raises(ValueError, match="'kind' held categories such as 'a'"):
@@ -285,7 +285,7 @@ def test_columns_that_are_not_those_of_the_fit_are_refused_and_unseen_levels_tak
         (frame.drop(columns="b"), "now missing:\n- b"),
         (frame.assign(new=1.0), "unseen at fit time:\n- new"),
         (frame[["b", "a", "kind", "day"]], "same order"),
-        (frame.assign(b="text"), "'b' is taken as numbers, but holds values such as 'text'"),
+        (frame.assign(b="text"), "'b' is read as numbers, but holds values such as 'text'"),
         (
             frame.assign(b=frame["day"]),
             "'b' held numbers while fitting, but now holds dates such as 2020-01-01",

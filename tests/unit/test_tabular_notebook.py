@@ -112,9 +112,11 @@ def test_what_a_look_would_cost_decides_over_bars(monkeypatch):
     np.testing.assert_allclose(
         notebook.quick_importances(model.blend_, model.inputs_, rows), model.feature_importances_
     )
-    monkeypatch.setattr(notebook, "_WORK", 20 * 5 * 4 * sum(map(len, model.blend_.members)))
+    monkeypatch.setattr(
+        notebook, "_AFFORDABLE_WORK", 20 * 5 * 4 * sum(map(len, model.blend_.members))
+    )
     assert notebook.quick_importances(model.blend_, model.inputs_, rows).sum() == pytest.approx(1)
-    monkeypatch.setattr(notebook, "_WORK", 1)
+    monkeypatch.setattr(notebook, "_AFFORDABLE_WORK", 1)
     assert notebook.quick_importances(model.blend_, model.inputs_, rows) is None
     assert "feature_importances_" in own_part(model)
 

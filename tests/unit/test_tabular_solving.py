@@ -20,7 +20,7 @@ from bochner.learners.evidence import Evidence, LearnedPrior
 from bochner.losses import Logistic, Multinomial, Squared
 from bochner.solvers.dual import InverseSystem, Solution
 from bochner.tabular import fitting, solving, waves
-from bochner.tabular.fitting import choose_rank_encoding, learning_rows
+from bochner.tabular.learning import choose_rank_encoding, learning_rows
 from bochner.tabular.preparation import Preparation, PreparedData
 from bochner.tabular.solving import (
     expansion_of,

@@ -41,8 +41,9 @@ def test_an_interval_of_too_few_rows_is_infinite():
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X, y)
     assert np.all(np.isinf(model.predict_interval(X, level=0.99)))
     assert np.all(np.isfinite(model.predict_interval(X, level=0.5)))
-    with pytest.raises(ValueError, match="level must lie"):
-        model.predict_interval(X, level=90)
+    for level in (90, "90%"):
+        with pytest.raises(ValueError, match="level must lie"):
+            model.predict_interval(X, level=level)
 
 
 def test_a_lognormal_target_is_fitted_by_its_logarithm_and_predicted_by_its_mean(seed):

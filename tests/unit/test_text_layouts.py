@@ -1,5 +1,5 @@
-"""Text files as people save them: preambles, missing headers, totals, encodings, and one reader for
-all of them.
+"""Text files as people save them: preambles, missing headers, encodings, and one reader for all
+of them.
 """
 
 import gzip
@@ -186,49 +186,15 @@ def test_spaces_within_values_do_not_separate(saved, text, names):
     assert load_table(saved(text)).columns.tolist() == names
 
 
+def test_decimal_commas_in_every_field_without_a_header(saved):
+    frame = load_table(saved("1,5;2,5\n3,5;-4,25\n0,5;6,0\n"))
+    assert frame.to_dict("list") == {"column_1": [1.5, 3.5, 0.5], "column_2": [2.5, -4.25, 6.0]}
+    frame = load_table(saved("x,a;b,y\nz,c;d,w\nx,a;c,w\n"), header=False)
+    assert frame.shape == (3, 3)
+
+
 def test_decimal_commas_of_a_single_column(saved):
     assert load_table(saved("price\n1,5\n2,5\n-3,25\n"))["price"].tolist() == [1.5, 2.5, -3.25]
-
-
-# --- totals ---
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "cp1252"])
-@pytest.mark.parametrize(
-    "closing",
-    ["Total;;30", "Summe: ;;", ";;30", "Grand total;3,0;30", "Gesamt\n\n"],
-    ids=["total", "summe", "alone", "numbers", "short"],
-)
-def test_a_closing_row_of_totals_is_left_out(saved, closing, encoding):
-    frame = load_table(saved(f"größe;b;c\n1;1,5;10\n2;1,5;20\n{closing}", encoding=encoding))
-    assert frame.to_dict("list") == {"größe": [1, 2], "b": [1.5, 1.5], "c": [10, 20]}
-    assert notes_of(frame)[-1] == f"The last row holds totals and is left out: {closing.strip()!r}."
-
-
-def test_totals_of_texts_are_left_out_if_they_add_up(saved):
-    rows = "kind,n\na,10\nb,20\n"
-    assert len(load_table(saved(f"{rows}Total,30\n"))) == 2
-    frame = load_table(saved(f"{rows}Total,31\n"))
-    assert frame["n"].tolist() == [10, 20, 31]
-    kept = "The last row may hold totals, but is used: 'Total,31'. If it does, delete it."
-    assert notes_of(frame) == [kept]
-
-
-@pytest.mark.parametrize("last", ["2,Total,3", "5,,", "3,x,Total", '4,"a\nTotal",5'])
-def test_other_last_rows_are_kept(saved, last):
-    frame = load_table(saved(f"id,oil,x\n1,,2\n2,Shell,3\n{last}\n"))
-    assert len(frame) == 3
-    assert notes_of(frame) == []
-
-
-def test_totals_of_long_and_compressed_files(tmp_path):
-    text = "day,n\n" + "2020-01-01,5\n" * 50_000 + "Total,250000\n"
-    (tmp_path / "t.csv").write_text(text)
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text.encode()))
-    for path in tmp_path.iterdir():
-        frame = load_table(path)
-        assert len(frame) == 50_000
-        assert str(frame["n"].dtype) == "int64"
 
 
 # --- names ---
@@ -320,7 +286,7 @@ LAYOUTS = {
     "plain.csv": "a,b\n1.5,2\n2.5,3\n",
     "german.csv": "a;b\n1,5;2\n2,5;3\n",
     "preamble.txt": "A report\n\na\tb\n1.5\t2\n2.5\t3\n",
-    "totals.csv": "sep=;\n a ; b\n1,5;2\n2,5;3\nSumme;5\n",
+    "marked.csv": "sep=;\n a ; b\n1,5;2\n2,5;3\n",
     "spaces.data": "# a b\n 1.5   2\n 2.5   3\n",
     "closed.csv": "a;b\n1,5;2;\n2,5;3;\n",
     "rownames.csv": "a,b\nfirst,1.5,2\nsecond,2.5,3\n",
@@ -408,23 +374,20 @@ def test_the_command_reports_and_repeats_what_it_did(tmp_path, capsys, monkeypat
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 2)).round(3)
     lines = [f"{a};{b};{2 * a:.3f}".replace(".", ",") for a, b in x]
-    (tmp_path / "t.csv").write_text("\n".join(["A report", *lines, ";;99"]) + "\n")
+    (tmp_path / "t.csv").write_text("\n".join(["A report", *lines]) + "\n")
     options = ["--no-baselines", "--out", "m.skops"]
     assert main(["fit", "t.csv", "--target", " column_3 ", *options]) == 0
     out = capsys.readouterr().out
-    for note in (
-        "Skipped 1 line before the first row: 'A report'.",
-        "is left out: ';;99'",
-        NO_HEADER.format(3),
-    ):
-        assert note in out
+    skipped = "Skipped 1 line before the first row: 'A report'."
+    assert skipped in out
+    assert NO_HEADER.format(3) in out
     (tmp_path / "new.csv").write_text("0,5;0,25\n")
     assert main(["predict", "m.skops", "new.csv"]) == 0
     predicted = capsys.readouterr().out.splitlines()
     assert abs(float(predicted[1]) - 1) < 0.2
     assert main(["predict", "m.skops", "t.csv", "--json"]) == 0
     captured = capsys.readouterr()
-    assert "is left out: ';;99'" in captured.err
+    assert skipped in captured.err
     assert captured.out.count(",") == 59  # between 60 predictions
     assert main(["fit", "t.csv", "--target", "colunm_3", *options]) == 2
     similar = "no column 'colunm_3'; did you mean 'column_3'? Its columns are 'column_3', "

@@ -28,8 +28,8 @@ def test_distinct_rows_have_summed_weights_and_know_the_given_rows():
     np.testing.assert_array_equal(distinct.rows.source, [[1.0], [2.0]])
     np.testing.assert_array_equal(distinct.target.rows, [[1.0], [0.0]])
     np.testing.assert_array_equal(distinct.weights, [2.0, 1.5])
-    np.testing.assert_array_equal(distinct.given_numbers(np.array([0, 1])), [1, 0])
-    np.testing.assert_array_equal(distinct.of_given(np.array([5.0, 7.0])), [7, 5, 7, 0])
+    np.testing.assert_array_equal(distinct.original_numbers(np.array([0, 1])), [1, 0])
+    np.testing.assert_array_equal(distinct.for_original_rows(np.array([5.0, 7.0])), [7, 5, 7, 0])
 
 
 def test_weights_and_repetitions_have_the_same_distinct_rows():

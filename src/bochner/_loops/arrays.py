@@ -1,4 +1,4 @@
-"""Arrays for the loops: dtype, dense blocks, read-only arrays, and checks of their numbers."""
+"""Arrays for the loops: dtype, dense blocks, sums, read-only arrays, and checks of numbers."""
 
 from typing import Any
 
@@ -16,6 +16,17 @@ def as_dense(X):
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
+def add_parts(total: Any, part: Any) -> Any:
+    """Add an array, or a tuple of arrays, to the total (None at first), in place if possible."""
+    if isinstance(part, tuple):
+        return tuple(
+            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
+        )
+    if total is None:
+        return part.copy()  # the block function may reuse its memory
+    return np.add(total, part, out=total if total.ndim else None)
+
+
 def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:
     """Return a read-only view of ``values``, checked once; float32 is kept, others are float64."""
     array = np.asarray(values, dtype=dtype)
@@ -31,7 +42,7 @@ def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to; the array itself if that is read-only already.
+    """Return a view that cannot be written to, or the array itself if it is read-only.
 
     Loops that only read an array get such a view: numba compiles a loop once for arrays that can be
     written to and once for others, such as memory maps and frozen values.
@@ -43,7 +54,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def assert_finite(block, name="X", names=None, first_row=0, place="", allow_nan=False):
+def assert_finite(block, names=None, first_row=0, place="", allow_nan=False):
     """Raise for infinity, and for NaN unless it is allowed, with the first row and column."""
     numbers = block.data if sp.issparse(block) else block
     if numbers.dtype.kind != "f":
@@ -66,7 +77,7 @@ def assert_finite(block, name="X", names=None, first_row=0, place="", allow_nan=
         else "replace or clip it first"
     )
     raise ValueError(
-        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite "
+        f"Input X contains {kind}: first {where}, counted from 0. bochner needs finite "
         f"numbers: {advice}."
     )
 

@@ -29,9 +29,9 @@ _warned = False
 def compiled(function: Callable | None = None, *, sums: bool = False, part: bool = False) -> Any:
     """Compile a kernel at its first call, for the types of its arguments.
 
-    ``sums`` may add in any order; a ``part`` is called by kernels only. If numba finds no folder
-    for its cache (a read-only package and no home), or cannot write there, kernels are compiled
-    again in each process. A folder of temporary files would not be safe: a cache is code, and
+    ``sums`` may add in any order; a ``part`` is called by kernels only. Kernels are compiled again
+    in each process if numba has no folder for its cache, as in a read-only package without a home,
+    or cannot write there. A folder of temporary files would not be safe: a cache is code, and
     others could write there.
     """
     if function is None:
@@ -51,8 +51,8 @@ _UNUSABLE = OSError, EOFError, UnpicklingError
 class _Cache(FunctionCache):
     """numba's cache, without errors for files that cannot be read or written.
 
-    numba compares date and size of a kernel's own file. Kernels call those of other files, and
-    installers give all files one date, so this cache is valid as long as no file with kernels
+    numba compares date and size of a kernel's own file. But kernels call those of other files, and
+    installers give all files one date. So this cache is valid as long as no file with kernels
     changes.
     """
 
@@ -85,13 +85,13 @@ def cache_place() -> str:
     try:
         kind = type(_Cache(_warn)._impl.locator).__name__.lstrip("_")
     except RuntimeError:
-        return "kept nowhere, compiled anew in each process"
+        return "not stored, compiled again in each process"
     places = {
         "UserProvided": "in NUMBA_CACHE_DIR",
         "InTree": "beside the package",
         "UserWide": "in the user's cache",
     }
-    return "kept " + next(
+    return "stored " + next(
         (words for name, words in places.items() if kind.startswith(name)), f"by {kind}"
     )
 
@@ -102,8 +102,8 @@ def _warn(error):
     if not _warned:
         _warned = True
         warnings.warn(
-            "Compiled code cannot be kept for the next process, which will compile it again for "
-            f"some seconds ({error}). Set the environment variable NUMBA_CACHE_DIR to a folder "
-            "where only you may write.",
+            f"Compiled code cannot be stored ({error}), so each process compiles it again for some "
+            "seconds. Set the environment variable NUMBA_CACHE_DIR to a folder where only you may "
+            "write.",
             stacklevel=3,
         )

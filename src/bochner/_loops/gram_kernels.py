@@ -1,9 +1,9 @@
 """Fused kernels of closed-form Gram matrices, without one exponential per pair of rows.
 
 With u = exp(t) and v = exp(−t) of scaled, centered columns t, exp(−|t_i − t_k|) = min(u_i v_k, v_i
-u_k): n exponentials a column instead of n². A column whose range is too wide for these products to
-be finite takes the exponential of each difference, in kernels of its own (``wide_``), which few
-fits need. Columns are stored as (columns, rows), so that the innermost loops run along memory.
+u_k): n exponentials a column instead of n². For a column with a wide range these products would
+overflow. Other kernels (``wide_``) compute the exponential of each difference then, which few fits
+need. Columns are stored as (columns, rows), so that the innermost loops run along memory.
 
 Every factor is a_j + b_j κ(|t_i − t_k|), where κ(t) = e⁻ᵗ, e⁻ᵗ (1 + t) or e⁻ᵗ (1 + t + t²/3) for
 ``order`` 0, 1, 2: the Matérn kernels of ν = 1/2, 3/2, 5/2 when t has been scaled by √(2ν) / length.
@@ -11,10 +11,9 @@ Where one loop serves several orders, κ(t) = e⁻ᵗ (1 + c t + q t²), and −
 − 2q) t + q t²).
 
 A first fit compiles these kernels, in a time proportional to the number of statements. So loops are
-in one function (LLVM would optimize a function once for itself, and again in its callers), and run
-over ``range``s of unsigned numbers instead of slices: these are never negative, which would keep
-LLVM from vectorizing, and compile faster than slices. See ``kernels.py`` for the other rules of
-such kernels.
+in one function: LLVM would optimize a function once for itself, and again in its callers. Loops run
+over ``range``s of unsigned numbers, which compile faster than slices. LLVM could not vectorize
+loops over numbers that may be negative. See ``kernels.py`` for the other rules of such kernels.
 """
 
 import numpy as np

@@ -37,8 +37,8 @@ class ProductKernel:
 
     Without ``weights`` it is exp(−Σ_j r_j |x_j − z_j|) (order 0). κ is the Matérn kernel of
     ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r ``rates``. The factor of a binary
-    column is one or some ρ_j: the product over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]), a
-    Gaussian kernel, which matrix products compute for many columns in the time of a few.
+    column is one or some ρ_j. The product over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]).
+    This is a Gaussian kernel, which matrix products compute for many columns in the time of a few.
     """
 
     rates: np.ndarray

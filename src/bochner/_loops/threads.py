@@ -1,9 +1,9 @@
 """Threads: their number, and a map that shares the items of a loop.
 
-An interruption may occur between any two lines of the calling thread, and must neither keep BLAS at
-one thread nor leave a helper waiting for ever. So threads communicate only through ``SimpleQueue``,
-whose steps are atomic (those of ``Condition`` and ``Future`` are not), helpers end with the
-program, and waits that an interruption may prolong have a time limit.
+An interruption may occur between any two lines of the calling thread. It must not leave BLAS at one
+thread, or a helper waiting for ever. So threads communicate only through ``SimpleQueue``, whose
+steps are atomic; those of ``Condition`` and ``Future`` are not. Helpers end with the program. Waits
+that an interruption may prolong have a time limit.
 """
 
 import os
@@ -36,7 +36,7 @@ def thread_count():
     if (kept := _row_threads.get()) is not None:
         return kept
     if _blas_threads_before and not _blas_limits:  # the reset of a limit was interrupted
-        _give_blas_threads_back()
+        _restore_blas_threads()
     allowed = [library.num_threads for library in _blas_libraries()]
     return max(1, min([_core_count(), *allowed]))
 
@@ -54,7 +54,7 @@ def _blas_libraries():
 
 def single_threaded_blas():
     """Limit BLAS to one thread while our own threads share the rows: both at once are slow."""
-    return _blas_held_at(1)
+    return _limited_blas(1)
 
 
 @contextmanager
@@ -69,14 +69,14 @@ def at_most_threads(n_threads: int | None):
         return
     n_threads = _core_count() if n_threads == -1 else min(n_threads, _core_count())
     with (
-        _blas_held_at(n_threads),
+        _limited_blas(n_threads),
         ThreadpoolController().limit(limits=n_threads, user_api="openmp"),
     ):
         yield
 
 
 @contextmanager
-def _blas_held_at(n_threads):
+def _limited_blas(n_threads):
     with _blas_lock:
         if not _blas_threads_before:
             _blas_threads_before.extend(
@@ -90,10 +90,10 @@ def _blas_held_at(n_threads):
     finally:
         with _blas_lock:
             _blas_limits.remove(n_threads)
-        _give_blas_threads_back()
+        _restore_blas_threads()
 
 
-def _give_blas_threads_back():
+def _restore_blas_threads():
     """Set BLAS to the smallest current limit, or to its former number of threads."""
     with _blas_lock:
         for library, n_threads in _blas_threads_before:
@@ -120,7 +120,7 @@ def threads_for_rows_only():
 
 
 @contextmanager
-def threads_of_others():
+def threads_of_sklearn():
     """Limit BLAS while compiled loops of scikit-learn run, which limit it themselves.
 
     Their limit lies within ours, so that simultaneous fits do not reset each other's limits.
@@ -151,7 +151,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_helpers)  # threads do not survive a fork
 
 
-def _ask_for_help(work, n_helpers):
+def _call_in_helpers(work, n_helpers):
     """Let up to ``n_helpers`` threads call ``work()`` as soon as they are free.
 
     They are started once: a start takes as long as a thousand rows.
@@ -173,8 +173,8 @@ def ordered_map(function, items):
     """Map on several threads, including the calling one, with few results in memory.
 
     A thread gets its next item when it has finished the last one, so a thread that starts late
-    costs little. After an error or an interruption no item is started, and the running ones are
-    awaited.
+    costs little. After an error or an interruption, no other item is started, and the call waits
+    for the running ones.
     """
     items = list(items)
     # BLAS has one thread meanwhile, so that functions called by a block start no helpers.
@@ -206,7 +206,7 @@ def ordered_map(function, items):
     outcomes, n_own, n_received = {}, 0, 0
     with single_threaded_blas():
         try:
-            _ask_for_help(help_out, n_threads - 1)
+            _call_in_helpers(help_out, n_threads - 1)
             for wanted in range(len(items)):
                 while wanted not in outcomes:
                     own = _next_of(left, room) if finished.empty() else None

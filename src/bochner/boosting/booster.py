@@ -37,12 +37,12 @@ from . import shared
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .rounds import WaveSearch
 
-# Above this many rows a fit uses a sample, pilots and joint epochs in float32. Below it there are
-# rounds only, in the dtype of X, which depend on weighted sums: weights equal repeated rows.
+# Above this many rows a fit uses a sample, pilots and joint epochs, in float32. Below it there are
+# only rounds, in the dtype of X. They use weighted sums, so weights are equivalent to copies.
 LARGE = FEW_ROWS
-# Most held-out rows: the mean over them is exact enough for stopping.
+# Most held-out rows: their mean loss is precise enough for stopping.
 _MOST_HELD_OUT = 10_000
-# Most numbers of validation rows, one GiB of doubles: all are evaluated in memory in each round.
+# Most numbers in validation rows, one GiB in float64: each round evaluates all rows in memory.
 _MOST_VALIDATION_NUMBERS = 2**27
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 # Weights below this, and their inverses, are lost or infinite in float32 sums.
@@ -53,13 +53,14 @@ _LEAST_WEIGHT = 1e-20
 class JointEpochs(BaseEstimator):
     """Epochs of joint descent on all waves over all rows.
 
-    Batches have 256 rows, 1024 from 50 000 rows on and 2048 from 100 000 on; more if an epoch would
-    have more than 512 batches.
+    Batches have 256 rows, 1024 from 50 000 training rows on, and 2048 from 100 000 on. They have
+    more if an epoch would have more than 512 batches.
 
     Parameters
     ----------
     n_epochs : "auto" or int, default "auto"
-        Passes over the rows. "auto": 0 up to 4000 rows, then 8, 4 from 50 000, 2 from 300 000 on.
+        Passes over the rows. "auto" is 0 up to 4000 rows, then 8, 4 from 50 000 rows on, and 2 from
+        300 000 rows on.
     learning_rate : float, default 0.01
         Step of Adam.
 
@@ -108,7 +109,7 @@ class EarlyStopping(BaseEstimator):
     Parameters
     ----------
     fraction : float, default 0.1
-        Share of the rows that is held out, of each class the same share, at most 10 000 rows; 0
+        Share of the rows that is held out, the same for each class, and at most 10 000 rows. 0
         holds out none and runs all rounds and epochs.
     patience : int, default 20
         Rounds without a better loss after which boosting stops.
@@ -146,7 +147,7 @@ class EarlyStopping(BaseEstimator):
         share, rng = min(self.fraction, _MOST_HELD_OUT / n_rows), as_generator(rng, "rng")
         chosen = []
         for own in members(strata, n_strata, n_rows, weights):
-            # Slightly more, so that 0.1 of 30 rows are 3 in spite of rounding.
+            # The factor keeps rounding from making 0.1 of 30 rows less than 3.
             size = int(share * len(own) * (1 + 1e-12))
             if size:
                 chosen.append(own[rng.choice(len(own), size, replace=False)])
@@ -325,9 +326,9 @@ class FourierBooster(Estimator):
             valid_scores = checked.scores(fit)
             best_loss = rounds.mean_loss(checked, valid_scores)
         asked = patience_over = False
-        found = rounds.waves(sample, sample.scores(fit), self._seed, begun)
+        boosted = rounds.waves(sample, sample.scores(fit), self._seed, begun)
         numbers = track(range(begun, self.n_rounds), type(self).__name__)
-        for t, (wave, scores) in zip(numbers, found):
+        for t, (wave, scores) in zip(numbers, boosted):
             waves.append(wave)
             losses.append(rounds.mean_loss(sample, scores))
             if checked is not None:
@@ -340,7 +341,7 @@ class FourierBooster(Estimator):
             if asked or patience_over:
                 break
         self.train_loss_, self.validation_loss_ = losses, validation_losses
-        # The end of patience ends the rounds; only a callback also ends the epochs.
+        # If patience runs out, the rounds end. Only a callback also ends the epochs.
         return with_waves(fit, waves if checked is None else waves[: best_round - begun]), asked
 
     def _validation_data(
@@ -375,7 +376,7 @@ class FourierBooster(Estimator):
         stopping = self._component("stopping", EarlyStopping)
         if validated and stopping.fraction == 0:
             raise ValueError(
-                f"X_val and y_val serve early stopping, which stopping={stopping!r} turns off. "
+                f"X_val and y_val are for early stopping, which stopping={stopping!r} turns off. "
                 "Write e.g. stopping=EarlyStopping(patience=20), or give no validation rows."
             )
         return stopping
@@ -413,8 +414,7 @@ def _merged(data):
     largest = 1.0 if data.weights is None else np.max(data.weights)
     if not _LEAST_WEIGHT < largest < 1 / _LEAST_WEIGHT:
         raise ValueError(
-            "A row of weight h counts as h rows, and the largest sample_weight is "
-            f"{largest:.1e}, which float32 sums lose. "
+            f"The largest sample_weight is {largest:.1e}, which sums in float32 cannot represent. "
             "Write sample_weight / sample_weight.mean()."
         )
     return data.distinct(in_order=True)

@@ -25,14 +25,14 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
     __doc__ = f"""Classification by boosted waves a cos(ω·x) + b sin(ω·x).
 
     Each round scores several frequencies, with amplitudes a and b in closed form, and refines the
-    best one. On large data all waves then move together in a few epochs over all rows, in float32.
-    X may be an array, a memory map, a sparse matrix or a Dask collection.
+    best one. Above 4000 rows, a few epochs of joint descent then train all waves on all rows, in
+    float32. X may be an array, a memory map, a sparse matrix or a Dask collection.
 
     Parameters
     ----------
     loss : "auto", "logistic", "exponential", "multinomial" or Loss, default "auto"
-        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per
-        class) for more. An object of ``bochner.losses.Loss`` may be of your own.
+        "auto" is "logistic" for two classes, and "multinomial" for more (one frequency a round, one
+        amplitude per class). A loss of your own is an object of ``bochner.losses.Loss``.
     class_weight : "balanced" or dict of label and weight, default None
         Weights of the rows of a class; "balanced" gives each class the same total weight.
     n_rounds : int, default 100
@@ -68,17 +68,18 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
     def _read_validation(self, rows, y, sample_weight):
         weights = check_weights(sample_weight, len(rows))
         labels, rule = Labels.of(y, len(rows), owner=type(self).__name__), self.class_weight
-        given, known = labels.classes.tolist(), self.classes_.tolist()
-        if unknown := [label for label in given if label not in known]:
+        given, trained = labels.classes.tolist(), self.classes_.tolist()
+        if unknown := [label for label in given if label not in trained]:
             raise ValueError(
-                f"y holds the labels {unknown}, but the training rows have {known} only."
+                f"y has the labels {unknown}, but the training rows have only {trained}. Leave out "
+                "rows with other labels."
             )
         if isinstance(rule, Mapping):  # it may name classes that validation rows do not have
             rule = {label: weight for label, weight in rule.items() if label in given}
         costs = labels.costs(rule, weights)
         if costs is not None:
             weights = costs if weights is None else weights * costs
-        codes = np.array([known.index(label) for label in given])[labels.codes]
+        codes = np.array([trained.index(label) for label in given])[labels.codes]
         return TrainingData(rows, Labels(self.classes_, codes), weights)
 
     def _loss(self, n_classes: int) -> Loss:
@@ -88,7 +89,7 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
         loss = name if isinstance(name, Loss) else _LOSSES[name]
         if n_classes > 2 and not loss.couples_outputs:
             raise ValueError(
-                f"loss={self.loss!r} is for two classes, y has {n_classes}. Write "
+                f"loss={self.loss!r} is for two classes, but y has {n_classes}. Write "
                 "loss='multinomial' or 'auto'."
             )
         return loss

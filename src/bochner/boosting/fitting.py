@@ -19,16 +19,22 @@ from ..losses import Loss, weighted_quantile
 from ..priors.base import SpectralPrior
 from .rounds import QuadraticModel, Wave, WaveSearch, exact_step
 
+# Rounds of a pilot, and most of its rows.
 PILOT_ROUNDS, PILOT_ROWS = 25, 5000
+# Share of the squared factor of a column that does not depend on its relevance in a pilot.
 RELEVANCE_FLOOR = 0.01
+# Rounds whose candidates are drawn at once.
 _DRAWN_ROUNDS = 32
+# Rows for means of squared derivatives, and for matrices that need not be exact.
 _RELEVANCE_ROWS, _MATRIX_ROWS = 2000, 1024
+# Most columns of a linear part, whose time grows with the cube of their number.
 _LARGEST_LINEAR = 512
+# Memory for the sample.
 _LARGEST_SAMPLE_BYTES = 2**31
 # Columns with a value beyond the first number of deviations are checked for outliers, and values
 # are clipped at the second.
 _WILD, _FARTHEST = 10.0, 100.0
-# A column is constant if its values differ by less than this share, which is rounding.
+# A column is constant if its values differ by less than this share: that is rounding.
 _CONSTANT = 16 * np.finfo(np.float64).eps
 # Largest frequency in standardized columns; in the columns of X it must still be finite.
 _LARGEST_FREQUENCY = 1e4
@@ -81,8 +87,8 @@ class Rounds:
     """Rounds of boosting on standardized rows: candidates, search for a wave, length of the step.
 
     ``whole_loss`` is the mean loss of a constant. If given, the penalty on frequencies is
-    multiplied by the share of it that is left. A fixed penalty would end the search for fine
-    structure when little loss, and so little noise, is left.
+    multiplied by the remaining loss as a share of it. A fixed penalty would end the search for fine
+    structure as soon as little loss, and so little noise, is left.
     """
 
     loss: Loss
@@ -157,16 +163,16 @@ class Rounds:
 
     def _round(self, sample, scores, candidates, chosen):
         """Add a wave; the loss of the chosen rows (all if None) never rises."""
-        rows, here = (sample, scores) if chosen is None else (sample.take(chosen), scores[chosen])
+        rows, own = (sample, scores) if chosen is None else (sample.take(chosen), scores[chosen])
         weights = rows.weights[:, None]
-        gradient, curvature = self.loss.derivatives(rows.targets, here)
+        gradient, curvature = self.loss.derivatives(rows.targets, own)
         ridge = self.search.amplitude_penalty
         model = QuadraticModel(gradient * weights, curvature * weights, ridge)
-        search = self._search(rows, here)
+        search = self._search(rows, own)
         wave, values = search.find(rows.columns, rows.thinned_columns, model, candidates)
         step = self.learning_rate
         if self.search.line_search:
-            step *= exact_step(self.loss, rows.targets, here, rows.weights, values)
+            step *= exact_step(self.loss, rows.targets, own, rows.weights, values)
         cosine, sine = (step * part.astype(np.float64) for part in (wave.cosine, wave.sine))
         wave = Wave(wave.frequency, cosine, sine)
         added = scores.dtype.type(step) * values if chosen is None else wave.values(sample.columns)
@@ -191,9 +197,9 @@ class Rounds:
     ) -> np.ndarray:
         """Return √((1 − f) q/mean(q) + f) for each column, with f = 0.01.
 
-        q is the relevance of the column in a short boost on some of the rows; this is repeated
-        ``n_pilots`` times. Frequencies drawn afterwards are larger in relevant columns: automatic
-        relevance determination by gradients.
+        q is the relevance of the column in a pilot, a short boost on some of the rows. There are
+        ``n_pilots`` of them in turn. Frequencies drawn afterwards are larger in relevant columns:
+        automatic relevance determination by gradients.
         """
         factors = np.ones(len(sample.columns))
         for _ in range(n_pilots):
@@ -302,5 +308,5 @@ def _without_outliers(column, weights, center, deviation):
     """Return center and deviation, by quartiles if a few values cause the deviation."""
     quartiles = (weighted_quantile(column, weights, share)[0] for share in (0.25, 0.5, 0.75))
     low, median, high = map(float, quartiles)
-    robust = (high - low) / 1.349  # the deviation, for a normal law
+    robust = (high - low) / 1.349  # the standard deviation of a normal distribution
     return (median, robust) if 0 < robust < deviation / 10 else (center, deviation)

@@ -17,8 +17,8 @@ from ..priors.base import SpectralPrior
 from .gbrff2 import best_phase, half_turns
 from .gbrff_base import SHARED_DOCUMENTATION, GBRFFBase, in_few_blocks
 
-# Waves of a round are kept up to this size, or that of the rows in memory. Larger ones are
-# computed in each evaluation, which takes four times as long.
+# Waves of a round are kept up to this size, or up to the size of the rows in memory. Otherwise they
+# are computed again in each evaluation, which takes four times as long.
 _KEPT_BYTES = 2**28
 
 
@@ -36,9 +36,9 @@ class GBRFF1Classifier(GBRFFBase):
     Eq. 9 takes the frequencies out of the sum; here each ω_j has its own sine. Several classes are
     fitted one against the rest.
 
-    Two variants of the authors' scripts: GBRFF0.5 is ``landmark="random"``. With one frequency, one
-    free coordinate is equivalent to all of them and is a phase, so GBRFF1.5 is
-    ``GBRFF2Classifier(max_iterations=0)``.
+    The authors' scripts have two variants. GBRFF0.5 is ``landmark="random"``. GBRFF1.5 is
+    ``GBRFF2Classifier(max_iterations=0)``: with one frequency, one free coordinate is equivalent to
+    all of them, and is a phase.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class GBRFF1Classifier(GBRFFBase):
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
     landmark : "learned", "random" or int, default "learned"
         "learned" moves all coordinates of x^t. The number of a column moves this coordinate only
-        and keeps all others at 0 (section 3.3): with ``n_components=1`` the loss is periodic, and
-        the whole period [−π/ω_c, π/ω_c] is searched; otherwise by L-BFGS. "random" uses a random
-        training row: the GBRFF0.5 of the authors' scripts."""
+        and keeps all others at 0 (section 3.3). With ``n_components=1`` the loss is periodic, and
+        the whole period [−π/ω_c, π/ω_c] is searched; otherwise the search is L-BFGS. "random" uses
+        a random training row: the GBRFF0.5 of the authors' scripts."""
         + SHARED_DOCUMENTATION
         + """    landmarks_ : (T · n_outputs, n_features), one per weak learner
 
@@ -180,8 +180,8 @@ def landmark_block(kernel: Any, phases: Any, rows: Any, signal: Any, counts: Any
     .. math:: \sum_i h_i \exp(-\tilde y_i m_i),
         \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
 
-    This is Eq. 9 with the corrected gradient; h ``counts``. ``rows`` are the cosines and sines of
-    ω_j·x_i, or the points if a kernel is given.
+    This is Eq. 9 with the corrected gradient, and h is ``counts``. ``rows`` are the cosines and
+    sines of ω_j·x_i, or the points if a kernel is given.
     """
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)

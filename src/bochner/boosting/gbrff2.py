@@ -33,10 +33,11 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
     A periodic grid and two finer ones are followed by a Newton step. The result is never worse than
     the best phase of the coarse grid or than ``incoming``, beyond rounding.
 
-    The function often has several minima. The bounded scalar search of the authors' scripts
-    (``fminbound`` with xtol = 0.01) ended more than 1 % above the least value in 12 to 18 % of the
-    rounds on pima, german and vehicle. A minimum narrower than the grid can be missed here: in 2 %
-    of the cases if log |ỹ| has a deviation of 2, in none if it has a deviation of 1.
+    The function often has several minima. The authors' scripts use a bounded scalar search,
+    ``fminbound`` with xtol = 0.01. On pima, german and vehicle it ended more than 1 % above the
+    least value in 12 to 18 % of the rounds. This search can miss a minimum that is narrower than
+    the grid. It did in 2 % of the cases if log |ỹ| has a deviation of 2, and in none if it has a
+    deviation of 1.
     """
     margin = _ROUNDING * float(np.finfo(turns.dtype).eps)
     if len(turns) <= _FEW_TURNS:

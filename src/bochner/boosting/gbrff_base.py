@@ -34,7 +34,7 @@ SMALL = 2**22
 _BLOCK_NUMBERS = 2**19
 # One row in so many is held out for the slope of probabilities, in each class.
 _HELD_OUT = 4
-# Most held-out rows: they determine two digits of the slope, and the others are training rows.
+# Most held-out rows: more than two digits of the slope are not needed.
 _MOST_HELD_OUT = 10_000
 # Range of the logarithm of the slope.
 _LOG_SLOPES = (-7.0, 3.0)
@@ -47,10 +47,10 @@ SHARED_DOCUMENTATION = """
     learning_rate : float in (0, 1], default 1.0
         Factor of each optimal step.
     subsample : float in (0, 1], default 1.0
-        Share of the rows, drawn without replacement, that each weak learner is fitted to. Its step
-        is computed from all rows, so the training loss still never rises. Rows that are not drawn
-        have weight zero, so a round takes as long as before. On five tables of up to 569 rows, 0.5
-        changed the accuracy by at most a point, but for +2.5 ± 1.2 of GBRFF2 on the noisiest.
+        Share of the rows, drawn without replacement, to which each weak learner is fitted. Its step
+        is computed from all rows, so the training loss never rises. Rows that are not drawn have
+        weight zero, so a round does not take less time. On five tables of up to 569 rows, 0.5
+        changed the accuracy by at most one point, except by +2.5 ± 1.2 for GBRFF2 on the noisiest.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
@@ -84,7 +84,7 @@ def in_few_blocks(rows: Rows | np.ndarray, width: int | None = None) -> Rows:
     """Return rows whose blocks depend on their shape only, for functions of little memory per row.
 
     ``width`` is the number of values per row, by default the number of columns. Large sparse
-    matrices and rows on a cluster keep their own blocks.
+    matrices and rows on a cluster keep their blocks.
     """
     rows = rows if isinstance(rows, Rows) else LocalRows(rows)
     width = int(np.prod(rows.shape[1:])) if width is None else width
@@ -120,8 +120,9 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
     def measure_(self) -> FourierMeasure:
         """Learned kernel Σ_t |α^t| Σ_j q_j cos(ω_j·(x − z)) of Eq. 1 and 2, summed over classes.
 
-        A negative step is a positive one with another landmark if K is 1, or with a landmark of the
-        other class. So its absolute value is the weight of a kernel. Without rounds it is zero.
+        A negative step is equivalent to a positive one with another landmark if K is 1, or with a
+        landmark of the other class. So the absolute value of a step is the weight of a kernel.
+        Without rounds the kernel is zero.
         """
         if not self._n_features_out:
             return FourierMeasure(np.zeros((1, self.n_features_in_)), np.zeros(1))
@@ -180,8 +181,8 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         It is 1 if no rows can be held out.
         """
         rows, labels, counts = data.rows, data.target, data.weights
-        # Few rows are drawn in the order of their values, so that rows of weight zero change
-        # nothing. Copies of few rows have been merged.
+        # If there are few rows, copies are merged already. They are drawn in the order of their
+        # values, so that rows of weight zero change nothing.
         different = data.distinct(in_order=True)
         rng = np.random.default_rng(self._seed)
         equal = equal_rows(rows, labels, counts) if len(rows) > FEW_ROWS else None
@@ -189,7 +190,7 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         drawn = held_out_rows(different.target.codes, len(labels.classes), candidates, rng)
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
-        held_out = np.sort(different.given_numbers(drawn))
+        held_out = np.sort(different.original_numbers(drawn))
         excluded = held_out if equal is None else equal.with_copies(held_out)
         # A callback may have stopped the rounds early.
         other = clone(self).set_params(n_rounds=self.n_rounds_)
@@ -214,31 +215,32 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         if len(expansion) != done * per_round:
             n_before = len(expansion) // (done * n_outputs)
             raise ValueError(
-                f"warm_start goes on from rounds with {n_before} frequencies each, but "
-                f"n_components={self._atoms_per_learner()}. "
-                f"Write n_components={n_before}, or warm_start=False to begin anew."
+                f"warm_start continues rounds with {n_before} frequencies each, but "
+                f"n_components={self._atoms_per_learner()}. Write n_components={n_before}, or "
+                "warm_start=False for a new fit."
             )
         scores = rows.values(expansion.block(), n_outputs)
         margins = Margins(signs, counts, _columns(scores))
-        added, new_losses, rounds = [], [], range(done, self.n_rounds)
-        all_steps, all_shares, all_phases = [], [], []
+        weak_learners, new_losses, rounds = [], [], range(done, self.n_rounds)
         for t in track(rounds, type(self).__name__) if reports else rounds:
             with threads_for_rows_only():
-                weak_learners = [
+                weak_learners += [
                     self._round(rows, margins, k, np.random.default_rng([self._seed, t, k]))
                     for k in range(n_outputs)
                 ]
-            for k, (frequencies, phases, shares, step) in enumerate(weak_learners):
-                of_class = np.arange(n_outputs) == k
-                waves = (step * shares)[:, None] * of_class, phases[:, None] * of_class
-                added.append((frequencies, *waves))
-                all_steps.append(step)
-                all_shares.append(shares)
-                all_phases.append(phases)
             new_losses.append(margins.losses())
-        if added:
-            frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
-            new = Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept)
+        stacked: Any = map(np.array, zip(*weak_learners)) if weak_learners else ([],) * 4
+        frequencies, phases, shares, steps = stacked
+        if weak_learners:
+            # The waves of a weak learner belong to the output of its class.
+            of_class = np.tile(np.eye(n_outputs), (len(new_losses), 1))[:, None]
+            amplitudes = (steps[:, None] * shares)[:, :, None] * of_class
+            new = Expansion.of_phases(
+                np.concatenate(frequencies),
+                np.concatenate(amplitudes),
+                np.concatenate(phases[:, :, None] * of_class),
+                expansion.intercept,
+            )
             expansion = expansion.extended(new)
             losses = np.concatenate([losses, new_losses])
 
@@ -246,9 +248,9 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
             new = np.reshape(new, (-1, n_outputs, *size))
             return np.concatenate([getattr(self, name), new]) if continued else new
 
-        self.alphas_: np.ndarray = extended("alphas_", all_steps)
-        self.weights_: np.ndarray = extended("weights_", all_shares, self._atoms_per_learner())
-        self.phases_: np.ndarray = extended("phases_", all_phases, self._atoms_per_learner())
+        self.alphas_: np.ndarray = extended("alphas_", steps)
+        self.weights_: np.ndarray = extended("weights_", shares, self._atoms_per_learner())
+        self.phases_: np.ndarray = extended("phases_", phases, self._atoms_per_learner())
         self.expansion_: Expansion = expansion
         self.train_loss_: np.ndarray = losses
         self.n_rounds_ = len(losses)
@@ -388,9 +390,9 @@ def held_out_rows(
 def margin_slope(loss: Loss, scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> float:
     """Return the factor of the scores whose probabilities have the smallest log-loss.
 
-    A slope alone, without Platt's shift, does not change predicted classes. As with Platt, each of
-    N rows belongs to its own class with a share of (N + 1) / (N + 2) only, and the rest is divided
-    between the other classes. Otherwise the slope of separated rows would be infinite.
+    A slope alone, without Platt's shift, does not change predicted classes. As in Platt's method,
+    each of N rows belongs to its own class with a share of (N + 1) / (N + 2) only. The rest is
+    divided between the other classes. Otherwise the slope of separated rows would be infinite.
     """
     n_classes, total = max(scores.shape[1], 2), counts.sum()
     shares = np.full((len(codes), n_classes), 1 / ((total + 2) * (n_classes - 1)))
@@ -402,5 +404,5 @@ def margin_slope(loss: Loss, scores: np.ndarray, codes: np.ndarray, counts: np.n
         return -np.sum(shares * np.log(np.maximum(probabilities, 1e-300)))
 
     best = minimize_scalar(log_loss, bounds=_LOG_SLOPES, method="bounded", options={"xatol": 1e-6})
-    # Rounded far below its error, so that it does not depend on the order of sums.
+    # Rounding, far below the error of the slope, removes the dependence on the order of sums.
     return float(np.exp(np.round(best.x, 3)))

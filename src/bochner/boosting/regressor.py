@@ -34,14 +34,14 @@ _MARGIN = 0.5
 class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster):
     __doc__ = f"""Regression by boosted waves: one frequency a round, one amplitude per output.
 
-    Predictions stay within ``target_bounds_``, the range of the targets and half of it on either
-    side. So a linear part cannot grow without limit far from the training rows.
+    Predictions stay within ``target_bounds_``: the range of the targets, widened by half of it on
+    either side. So they cannot grow without limit far from the training rows.
 
     Parameters
     ----------
     loss : "squared", "huber", "quantile", "poisson" or Loss, default "squared"
-        "poisson" predicts exp(score) of non-negative counts. An object of ``bochner.losses.Loss``
-        may be of your own; its constants have the unit of y.
+        "poisson" is for non-negative counts and predicts exp(score). A loss of your own is an
+        object of ``bochner.losses.Loss``, whose constants have the unit of y.
     level : float, default 0.9
         Level of the quantile loss; for "huber" the quantile of |y − median| from which on the loss
         is linear.
@@ -85,7 +85,8 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         n_outputs = data.target.rows.shape[1]
         if n_outputs != len(self._target_shift):
             raise ValueError(
-                f"y has {n_outputs} outputs, the training rows have {len(self._target_shift)}."
+                f"y has {n_outputs} outputs, but that of the training rows has "
+                f"{len(self._target_shift)}. Give the same outputs."
             )
         return data
 

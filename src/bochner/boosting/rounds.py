@@ -1,9 +1,9 @@
 """One round of second-order boosting: candidates, closed-form amplitudes, refined frequency.
 
-For scores H with gradients g and curvatures h, the weak learner a cos(ω·x) + b sin(ω·x) lowers the
-quadratic model of the loss most for (a, b) = −(M + ρI)⁻¹ r, r = Σ g (c, s), M = Σ h (c, s)(c, s)ᵀ,
-by ½ rᵀ(M + ρI)⁻¹ r: a weighted least-squares periodogram. Arrays are (features, rows), so that the
-cosines of one frequency are contiguous.
+The scores H have gradients g and curvatures h, and a weak learner is a c + b s with c = cos(ω·x)
+and s = sin(ω·x). It lowers the quadratic model of the loss most for (a, b) = −(M + ρI)⁻¹ r, with
+r = Σ g (c, s) and M = Σ h (c, s)(c, s)ᵀ. The decrease is ½ rᵀ(M + ρI)⁻¹ r, a weighted least-squares
+periodogram. Arrays are (features, rows), so that the cosines of one frequency are contiguous.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..losses import Loss
 
 # Above this many columns L-BFGS replaces Gauss–Newton, whose d x d system costs more than it saves.
 LARGEST_NEWTON_DIMENSION = 128
-_STEPS = (1.0, 0.3, 0.1)
+_STEP_LENGTHS = (1.0, 0.3, 0.1)
 
 
 class Wave(NamedTuple):
@@ -51,8 +51,8 @@ class ClosedForm(NamedTuple):
 class QuadraticModel:
     """Objective of a round: Σ_i g_i f_i + ½ h_i f_i² for f = a cos + b sin, for each output.
 
-    (a, b) have the ridge ρ. ``gradient`` and ``curvature`` are (n_rows, n_outputs), or curvature
-    (n_rows, 1) if all outputs share it.
+    (a, b) have the ridge ρ. ``gradient`` and ``curvature`` are (n_rows, n_outputs). If all outputs
+    share the curvature, it is (n_rows, 1).
     """
 
     def __init__(self, gradient: np.ndarray, curvature: np.ndarray, ridge: float):
@@ -80,9 +80,9 @@ class QuadraticModel:
         return cosines, sines, ClosedForm(cosine, sine, gain)
 
     def slopes(self, state: _State) -> tuple[np.ndarray, np.ndarray]:
-        """Return Σ_k (g + h f) f' and Σ_k h f'² of each row, f' the derivative of f in ω·x.
+        """Return Σ_k (g + h f) f' and Σ_k h f'² of each row, with f' the derivative in ω·x.
 
-        X times the first is the gradient in ω.
+        X times the first one is the gradient in ω.
         """
         dtype = state.cosines.dtype
         cosine, sine = state.fit.cosine.astype(dtype), state.fit.sine.astype(dtype)
@@ -100,7 +100,7 @@ class QuadraticModel:
 @keyword_only_from("0.4", old_order=("n_candidates", "n_refinements"))
 @dataclass(eq=False, repr=False)
 class WaveSearch(BaseEstimator):
-    """Search for the wave of a round: candidates from the prior, the best one refined, a step.
+    """Search for the wave of a round: draw candidates, refine the best one, and make a step.
 
     Parameters
     ----------
@@ -147,11 +147,15 @@ class WaveSearch(BaseEstimator):
         check_share(self.subsample, "subsample", allow_one=True)
 
     def find(
-        self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
+        self,
+        columns: np.ndarray,
+        thinned: np.ndarray,
+        model: QuadraticModel,
+        frequencies: np.ndarray,
     ) -> tuple[Wave, np.ndarray]:
         """Return the best wave after refinement, and its values (n_rows, n_outputs).
 
-        ``some`` are the columns of some rows, evenly spread.
+        ``thinned`` are the columns of some rows, evenly spread.
         """
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
@@ -164,7 +168,7 @@ class WaveSearch(BaseEstimator):
         )
         if self.n_refinements:
             if len(columns) <= LARGEST_NEWTON_DIMENSION:
-                state = self._newton(columns, some, model, state)
+                state = self._newton(columns, thinned, model, state)
             else:
                 state = self._lbfgs(columns, model, state)
         wave = Wave(state.frequency.astype(np.float64), state.fit.cosine, state.fit.sine)
@@ -186,18 +190,18 @@ class WaveSearch(BaseEstimator):
             frequency, turns, cosines[0], sines[0], fit, fit.gain - self._penalty(frequency)
         )
 
-    def _newton(self, columns, some, model, state):
+    def _newton(self, columns, thinned, model, state):
         """Refine ω by damped Gauss–Newton steps with the best amplitudes at each ω.
 
-        A step that gains nothing is shortened or dropped. The matrix only shapes the step, whose
-        gain is measured on all rows, so some rows are enough for it.
+        A step that gains nothing is shortened or dropped. Some rows are enough for the matrix, as
+        it only shapes the step. The gain of the step is measured on all rows.
         """
-        stride = -(-columns.shape[1] // some.shape[1])
+        stride = -(-columns.shape[1] // thinned.shape[1])
         penalty = 2 * self._penalty_weight(state.frequency)
         for _ in range(self.n_refinements):
             pull, stiffness = model.slopes(state)
             target = columns @ pull + penalty * state.frequency
-            matrix = ((some * np.ascontiguousarray(stiffness[::stride])) @ some.T).astype(
+            matrix = ((thinned * np.ascontiguousarray(stiffness[::stride])) @ thinned.T).astype(
                 np.float64
             )
             matrix *= stride
@@ -208,7 +212,7 @@ class WaveSearch(BaseEstimator):
                 return state
             direction = step.astype(columns.dtype)
             moved = (direction / np.pi).astype(columns.dtype) @ columns
-            for length in map(columns.dtype.type, _STEPS):
+            for length in map(columns.dtype.type, _STEP_LENGTHS):
                 trial = self._state(
                     state.frequency + length * direction, state.turns + length * moved, model
                 )
@@ -229,9 +233,9 @@ class WaveSearch(BaseEstimator):
             )
 
         def objective(frequency):
-            here = at(frequency)
-            slope = (columns @ model.slopes(here)[0]).astype(np.float64)
-            return -float(here.objective), slope + 2 * self._penalty_weight(frequency) * frequency
+            state = at(frequency)
+            slope = (columns @ model.slopes(state)[0]).astype(np.float64)
+            return -float(state.objective), slope + 2 * self._penalty_weight(frequency) * frequency
 
         best, _, _ = fmin_l_bfgs_b(
             objective, state.frequency.astype(np.float64), maxiter=2 * self.n_refinements

@@ -20,12 +20,13 @@ def check_warm_start(model: Any, classes: np.ndarray | None = None) -> None:
     """Raise an error if a warm start would remove rounds, or has other classes."""
     if model.n_rounds < model.n_rounds_:
         raise ValueError(
-            f"warm_start goes on from {model.n_rounds_} rounds, but n_rounds={model.n_rounds}. "
-            f"Write {model.n_rounds_ + 1} or more."
+            f"warm_start continues {model.n_rounds_} rounds, but n_rounds={model.n_rounds}. Write "
+            f"n_rounds={model.n_rounds_ + 1} or more."
         )
     if classes is not None and not np.array_equal(classes, model.classes_):
         raise ValueError(
-            f"warm_start goes on with classes {model.classes_}, but y holds {classes}."
+            f"warm_start continues a fit with the classes {model.classes_}, but y has {classes}. "
+            "Write warm_start=False for a new fit."
         )
 
 
@@ -99,21 +100,22 @@ BOOSTER_DOCUMENTATION = """
     learning_rate : float in (0, 1], default 0.3
         Factor of each optimal step.
     prior : a prior of ``bochner.priors``, or a FourierMeasure, default None
-        Distribution of candidate frequencies, on standardized inputs: learn a measure on rows of
-        StandardScaler. None: four Gaussian scales, N(0, 2γ I) with γ = (1, 4, 20, 80)/d.
+        Distribution of candidate frequencies, for standardized inputs. So learn a measure on the
+        output of ``StandardScaler``. None is four Gaussian scales, N(0, 2γ I) with γ = (1, 4, 20,
+        80)/d.
     search : WaveSearch, default ``WaveSearch()``
         Search for the wave of a round, and the penalties on it.
     epochs : JointEpochs, default ``JointEpochs()``
         Epochs of joint descent on all waves over all rows.
     stopping : EarlyStopping, default None
-        None is ``EarlyStopping()`` above 4000 rows and with validation rows. Otherwise, and with
-        ``EarlyStopping(fraction=0)``, no rows are held out and all rounds and epochs are run.
+        None is ``EarlyStopping()`` above 4000 rows, and if there are validation rows. Otherwise,
+        and with ``EarlyStopping(fraction=0)``, no rows are held out and all rounds and epochs run.
     linear : bool, default True
-        Begin with a linear part. Scores then grow linearly far from the data; without it they are
+        Begin with a linear part. Scores then grow linearly far from the data. Without it they are
         bounded.
     n_pilots : "auto" or int, default "auto"
-        Short boosts that scale the columns by their relevance first; "auto": 2, but none for a
-        classifier of up to 4000 rows.
+        Short boosts before the first round, which scale the columns by their relevance. "auto" is
+        2, but 0 for a classifier with up to 4000 rows.
     max_rows : int, default 5000
         Most rows that are used in the rounds; the joint epochs use all rows.
     warm_start : bool, default False

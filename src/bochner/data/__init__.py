@@ -7,17 +7,9 @@ from .._loops.arrays import assert_finite
 from .batches import BatchPlan, enough_rows
 from .checks import gathered, of_predictions
 from .dask.clusters import with_the_scheduler
-from .maps import is_mapped, mapped_bytes, release_scratches, scratch
-from .repetitions import column_keys, row_keys
-from .rows import (
-    Block,
-    LocalRows,
-    Rows,
-    as_rows,
-    blocks_of,
-    is_remote,
-    row_numbers,
-)
+from .maps import mapped_bytes, release_scratches, scratch
+from .repetitions import column_keys
+from .rows import Block, LocalRows, Rows, as_rows, row_numbers
 
 __all__ = [
     "BatchPlan",
@@ -26,16 +18,12 @@ __all__ = [
     "Rows",
     "as_rows",
     "assert_finite",
-    "blocks_of",
     "column_keys",
     "enough_rows",
     "gathered",
-    "is_mapped",
-    "is_remote",
     "mapped_bytes",
     "of_predictions",
     "release_scratches",
-    "row_keys",
     "row_numbers",
     "scratch",
     "with_the_scheduler",

@@ -1,20 +1,21 @@
 """Mini-batches for descent: the same ones for a seed, wherever the rows are stored.
 
-Rows are cut into shards, contiguous and of equal length. In each epoch the short runs of a shard
-are distributed over windows, and the rows of a window are shuffled and cut into slices. A batch is
-one slice of each shard. All of this depends only on the number of rows and the seed, never on
-threads, files, partitions or workers. A sum over a batch adds its slices in a fixed order.
+Rows are cut into shards, contiguous and of equal length. In each epoch, short runs of rows of a
+shard are assigned to windows. The rows of a window are shuffled and cut into slices. A batch is one
+slice of each shard, and a sum over a batch adds its slices in a fixed order. All of this depends
+only on the number of rows and the seed, never on threads, files, partitions or workers.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from .._loops.arrays import add_parts
 from .._loops.threads import ordered_map
 from .maps import is_mapped, release_pages
 
@@ -172,18 +173,9 @@ def slice_sum(block: Callable, *arguments: Any) -> tuple:
 def added_in_groups(sums: list) -> tuple:
     """Add tuples of arrays by groups in a fixed order, the same on one machine and on many."""
     while len(sums) > 1:
-        sums = [add_all(sums[i : i + ADDED_AT_ONCE]) for i in range(0, len(sums), ADDED_AT_ONCE)]
+        groups = (sums[i : i + ADDED_AT_ONCE] for i in range(0, len(sums), ADDED_AT_ONCE))
+        sums = [reduce(add_parts, group, None) for group in groups]
     return sums[0]
-
-
-def add_all(sums: list) -> tuple:
-    """Add tuples of arrays from the first to the last."""
-    total = tuple(np.array(part) for part in sums[0])
-    for more in sums[1:]:
-        total = tuple(
-            np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True)
-        )
-    return total
 
 
 def streamed_blocks(source, row_bytes, rng):
@@ -206,12 +198,9 @@ def streamed_blocks(source, row_bytes, rng):
         yield int(start), filled
 
 
-def shuffled_within(start, block, size, rng, kept):
+def shuffled_within(start, block, size, rng):
     """Yield the batches of one block that begins at row ``start``."""
-    picked = np.arange(start, start + block.shape[0])
-    if kept is not None:
-        picked = picked[kept[picked]]
-    picked = rng.permutation(picked)
+    picked = rng.permutation(np.arange(start, start + block.shape[0]))
     for first in range(0, len(picked), size):
         numbers = picked[first : first + size]
         yield block, numbers - start, numbers

@@ -164,7 +164,7 @@ def float_column(column: Any, name: str, origin: int = 0) -> np.ndarray:
         values = values.astype(np.float64) - origin
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Column {name!r} is taken as numbers, but holds values such as "
+            f"Column {name!r} is read as numbers, but holds values such as "
             f"{_first_text(values)!r}. Give the same columns in the same "
             "order, of the same types, or name it in categorical_features."
         ) from error

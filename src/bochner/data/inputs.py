@@ -39,11 +39,13 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Standardized columns with compressed tails: z / √(1 + (z / clip)²), z standardized.
 
     Near the mean this is the usual standardization. Values stay within ±clip, so that one wrong
-    number in a column (a million where others are below a hundred) neither dominates a linear part
-    nor flattens a kernel. If the deviation according to the quartiles, (q₇₅ − q₂₅) / 1.349, is less
-    than a tenth of the standard deviation, it and the median replace deviation and mean: a single
-    extreme value would otherwise shrink all others to one point. The values of a binary column are
-    ``gap`` apart, whatever their shares; a constant column becomes zero.
+    number, such as a million among numbers below a hundred, does not dominate a linear part or
+    flatten a kernel.
+
+    A single extreme value would shrink all others to one point. So the median and (q₇₅ − q₂₅) /
+    1.349, from the quartiles, replace mean and standard deviation if the latter is more than ten
+    times larger. The values of a binary column are ``gap`` apart, and a constant column becomes
+    zero.
 
     Parameters
     ----------
@@ -101,25 +103,28 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 class TableInputs(TransformerMixin, BaseEstimator):
     """Tables of numbers, categories, booleans and missing values as floats for kernel models.
 
-    Numbers are scaled as by ``SmoothScaler``. A share of ``ranks`` of that is replaced by
-    √12 (F(x) − ½), where F(x) is the share of training rows below x, which spreads crowded values.
-    Missing values are replaced by the median, with an indicator column if training rows had some.
-    Categories have one column per level, ``gap`` or zero. Levels beyond the ``max_levels`` most
-    frequent ones share a column; levels unknown from training belong to it, or have no column.
-    Categories of more than two levels also have a number, if they are ordered (pandas, ``Enum`` of
-    polars) or texts of numbers ("1", "2.5"): the rank or the number, the median if it is missing
-    or unknown. Columns with fewer than two different values are dropped.
+    *Numbers* are scaled as by ``SmoothScaler``. A share of ``ranks`` of the result is replaced by
+    √12 (F(x) − ½), where F(x) is the share of training rows below x; this spreads crowded values.
+    Missing values are replaced by the median. If training rows had some, there is also an indicator
+    column.
+
+    *Categories* have one column per level, which is ``gap`` or zero. Levels beyond the
+    ``max_levels`` most frequent ones share a column. Unknown levels belong to it, or have no
+    column. Categories of more than two levels also have a column of numbers if they are ordered
+    (pandas, ``Enum`` of polars) or texts of numbers ("1", "2.5"). It is the rank or the number, and
+    the median for missing and unknown levels.
 
     With ``code_levels``, a category of more levels is one column of integer codes, for kernels such
     as ``WithCategories``. All levels of training rows have a code, and all others share one.
+
+    Columns with fewer than two different values are dropped.
 
     Parameters
     ----------
     categorical_features : "from_dtype" or list, default "from_dtype"
         "from_dtype": columns of text, categories and objects of a pandas or polars frame. A list of
-        column names, places or truth values (a mask) adds to these: ["zip"] makes the column "zip"
-        categorical too, whatever its type. In an array of numbers only listed columns are
-        categorical.
+        column names, places or truth values (a mask) adds columns of any type, e.g. ["zip"]. In an
+        array of numbers, only listed columns are categorical.
     max_levels : int, default 50
         Maximal number of levels of a category that have their own column.
     clip : float, default 3.0
@@ -157,6 +162,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
     ['size', 'missingindicator_size', 'kind_a', 'kind_b', 'kind_c']
     """
 
+    numbers_: np.ndarray
+    indicators_: np.ndarray
+
     def __init__(
         self,
         categorical_features: Any = "from_dtype",
@@ -190,11 +198,31 @@ class TableInputs(TransformerMixin, BaseEstimator):
         kept = slice(None) if weights is None else weights > 0
         weights = np.ones(table.shape[0]) if weights is None else weights[kept]
         self.names_ = [str(name) if is_frame(table) else f"x{name}" for name in column_names(table)]
+        self._kinds = [column_kind(table_column(table, j)) for j in range(table.shape[1])]
         categorical = categorical_places(self.categorical_features, table)
+        self.is_category_ = np.isin(np.arange(table.shape[1]), list(categorical))
+        statistics = [
+            *self._fit_numbers(table, kept, weights),
+            *self._fit_categories(table, kept, weights),
+        ]
+        if not (len(self.numbers_) or len(self.indicators_) or len(self.categories_)):
+            # Nothing varies: one column of zeros.
+            self.numbers_, self.origins_ = np.array([0]), [0]
+            statistics, self.knots_ = [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
+        columns = np.array(statistics, dtype=float).reshape(-1, 3).T
+        self.medians_, self.center_, self.scale_ = columns
+        widths = [1 if one else len(names) + more for _, names, more, one in self._encodings()]
+        self.sources_ = np.concatenate(
+            [self.numbers_, self.ordered_, self.indicators_, np.repeat(self.categories_, widths)]
+        )
+        firsts = len(self.sources_) - np.cumsum(widths[::-1])[::-1]
+        self.code_columns_ = firsts[self.coded_]
+        return self
+
+    def _fit_numbers(self, table, kept, weights):
+        """Set the attributes of columns of numbers, and return the statistics of each."""
         numbers, indicators, statistics, all_knots, origins = [], [], [], [], []
-        for j in range(table.shape[1]):
-            if j in categorical:
-                continue
+        for j in np.flatnonzero(~self.is_category_).tolist():
             column = table_column(table, j)
             origin = integer_origin(exact_values(column)[kept])
             values = float_column(column, self.names_[j], origin)[kept]
@@ -207,10 +235,15 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 all_knots.append(rank_knots(distinct, counts))
             if present.any() and not present.all():
                 indicators.append(j)
-        self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
-        self.is_category_ = np.isin(np.arange(table.shape[1]), list(categorical))
+        self.numbers_ = np.array(numbers, dtype=int)
+        self.indicators_ = np.array(indicators, dtype=int)
+        self.knots_, self.origins_ = all_knots, origins
+        return statistics
+
+    def _fit_categories(self, table, kept, weights):
+        """Set the attributes of categories, and return the statistics of those with numbers."""
         places = np.flatnonzero(self.is_category_).tolist()
-        levels, known_levels, coded, ordered, orders = [], [], [], [], []
+        levels, known_levels, coded, ordered, orders, statistics = [], [], [], [], [], []
         for j in places:
             column = table_column(table, j)
             texts = text_column(column)[kept]
@@ -229,28 +262,13 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 orders.append(order)
                 statistics.append(self._statistics(distinct, counts))
         used = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
-        if not (numbers or indicators or used):  # nothing varies: one column of zeros
-            numbers, origins = [0], [0]
-            statistics, all_knots = [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
-        self.numbers_ = np.array(numbers, dtype=int)
-        self.indicators_ = np.array(indicators, dtype=int)
-        self.knots_, self.origins_ = all_knots, origins
         self.ordered_, self.orders_ = np.array(ordered, dtype=int), orders
         self.categories_ = np.array([places[k] for k in used], dtype=int)
-        self.medians_, self.center_, self.scale_ = (
-            np.array(statistics, dtype=float).reshape(-1, 3).T
-        )
         self.levels_ = [levels[k][0] for k in used]
         self.known_levels_ = [known_levels[k] for k in used]
         self.others_ = np.array([levels[k][1] for k in used], dtype=bool)
         self.coded_ = np.array([coded[k] for k in used], dtype=bool)
-        widths = [1 if one else len(names) + more for _, names, more, one in self._encodings()]
-        self.sources_ = np.concatenate(
-            [self.numbers_, self.ordered_, self.indicators_, np.repeat(self.categories_, widths)]
-        )
-        firsts = len(self.sources_) - np.cumsum(widths[::-1])[::-1]
-        self.code_columns_ = firsts[self.coded_]
-        return self
+        return statistics
 
     def _statistics(self, distinct, counts):
         """Return median, center and scale of sorted distinct values."""
@@ -258,25 +276,22 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the prepared columns, (n_samples, n_columns) floats."""
-        return self._transform(X, whole=True)
+        return self.transform_marked(X, whole=True)[0]
 
     def transform_part(self, X: Any) -> np.ndarray:
         """Return the prepared columns of some rows of a table.
 
         Unlike in ``transform``, a column may have only unknown categories.
         """
-        return self._transform(X, whole=False)
-
-    def _transform(self, X, whole):
-        return self.transform_marked(X, whole)[0]
+        return self.transform_marked(X, whole=False)[0]
 
     def transform_marked(
         self, X: Any, whole: bool, cells: UnfamiliarCells | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the prepared columns, and marks of unfamiliar cells, (n_samples, n_features_in).
 
-        A mark is MISSING for missing values in columns that were complete in training, UNKNOWN for
-        levels that training rows did not have, and 0 for all other cells.
+        A mark is MISSING for a missing value in a column that was complete in training. It is
+        UNKNOWN for a level that training rows did not have, and 0 for all other cells.
 
         Parameters
         ----------
@@ -388,8 +403,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the prepared columns.
 
-        These are the names of numbers, ``order_`` of categories, ``missingindicator_`` of numbers,
-        one name for each level, or the name of a category with codes.
+        A column of numbers keeps its name. Other columns are named ``order_zip`` (numbers of
+        a category), ``missingindicator_age``, and ``zip_10115`` (a level). A category with codes
+        keeps its name, too.
         """
         check_is_fitted(self)
         names = [self.names_[j] for j in self.numbers_]

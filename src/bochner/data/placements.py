@@ -10,12 +10,12 @@ import numpy as np
 from .rows import as_rows
 
 
-def placements(X: np.ndarray, block_size: int = 17) -> Iterator[tuple[str, Any]]:
+def placements(X: np.ndarray) -> Iterator[tuple[str, Any]]:
     """Yield a name and X in short blocks, in a memory map, and on Dask if it is installed.
 
     Each is valid until the next one. Dask computes in the current thread.
     """
-    yield "short blocks", as_rows(X, block_size)
+    yield "short blocks", as_rows(X, block_size=17)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         np.save(path, X)

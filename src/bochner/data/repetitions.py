@@ -1,16 +1,16 @@
 """Equal rows: copies of one observation, or independent observations (ties).
 
-Two rows of a table that agree in every cell and in the target are one of two things.
+Two rows of a table with equal cells and equal targets can mean two things.
 
 *Copies* of one observation: the table was exported twice, rows were oversampled or drawn with
 replacement, or a row has a weight above one. A row is then left out together with all its copies
-and all its weight, and copies are on the same side of every split. Otherwise a model would be
-evaluated on rows that it has seen.
+and all its weight. Copies are on the same side of every split. Otherwise a model would be evaluated
+on its training rows.
 
-*Ties*: inputs are discrete, so that the same inputs occur again and again, with one outcome or
-another. Equal rows are then independent observations. Leaving out all rows of one outcome would
-leave only the other outcome at these inputs, so one observation is left out at a time, and equal
-rows may be on both sides of a split.
+*Ties*: inputs are discrete, so that the same inputs occur many times, with different outcomes.
+Equal rows are then independent observations. One observation is left out at a time, and equal rows
+may be on both sides of a split. Leaving out all rows of one outcome would leave only the other
+outcomes at these inputs.
 
 ``EqualRows`` decides which of the two a table has.
 """
@@ -362,4 +362,4 @@ def series_keys(column: Any) -> np.ndarray:
         hashes = pandas.util.hash_pandas_object(column, index=False)
     except TypeError:  # lists or other objects without a hash
         hashes = pandas.util.hash_pandas_object(column.map(repr), index=False)
-    return (np.asarray(hashes, dtype=np.uint64) >> np.uint64(11)).astype(np.float64)
+    return (np.asarray(hashes, dtype=np.uint64) >> _SHIFT).astype(np.float64)

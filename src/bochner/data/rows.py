@@ -1,8 +1,8 @@
-"""Rows of numbers, wherever they are stored, and the operations of algorithms on them.
+"""Rows of numbers with the operations that algorithms need; each storage is a subclass of ``Rows``.
 
 ``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend only
-on the shape of the data, and partial sums are added in row order, so the result does not depend on
-the number of threads. Another storage for rows is another subclass of ``Rows``.
+on the shape of the data, and partial sums are added in row order. So the result does not depend on
+the number of threads.
 """
 
 from abc import ABC, abstractmethod
@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._loops.arrays import as_dense, assert_finite, working_dtype
+from .._loops.arrays import add_parts, as_dense, assert_finite, working_dtype
 from .._loops.threads import ordered_map
 from .batches import BatchPlan, local_batches, shuffled_within, streamed_blocks
 from .maps import is_mapped, release_pages
@@ -25,33 +25,23 @@ from .maps import is_mapped, release_pages
 BLOCK_BYTES = 32 * 2**20
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 256
-# Less than this is read and written before a second thread would start.
+# Smaller arrays are read and written before a second thread would start.
 SHARED_BYTES = 2**18
 
 
 class Block(partial):
     """Partial function of a block of rows that states the temporary bytes it needs per row.
 
-    Signals with NaN are refused on Dask, unless ``allows_nan`` is true.
-
     >>> Block(np.multiply, 2.0, row_bytes=8)(np.arange(3.0))
     array([0., 2., 4.])
     """
 
     row_bytes: int
-    allows_nan: bool
 
     def __new__(
-        cls,
-        function: Callable,
-        /,
-        *args: Any,
-        row_bytes: int = 0,
-        allows_nan: bool = False,
-        **keywords: Any,
+        cls, function: Callable, /, *args: Any, row_bytes: int = 0, **keywords: Any
     ) -> Self:
         block = super().__new__(cls, function, *args, **keywords)
-        block.allows_nan = allows_nan
         block.row_bytes = max(int(row_bytes), getattr(function, "row_bytes", 0))
         return block
 
@@ -144,14 +134,11 @@ class Rows(ABC):
         return 0
 
     @abstractmethod
-    def batches(
-        self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None
-    ) -> Iterator[tuple]:
+    def batches(self, size: int, rng: np.random.Generator) -> Iterator[tuple]:
         """Yield (array, positions in it, row numbers): batches in random order, each row once.
 
         Arrays in memory are shuffled as a whole. Other rows are read in blocks, in random order and
-        shuffled within a block; the array is overwritten after its last batch. ``kept`` marks the
-        rows that are used.
+        shuffled within a block; the array is overwritten after its last batch.
         """
 
     def take_local(self, numbers: np.ndarray) -> Any | None:
@@ -226,15 +213,12 @@ class LocalRows(Rows):
         return isinstance(self.source, np.ndarray) and not is_mapped(self.source)
 
     def sum(self, block, *signals):
-        total, blocks = None, self._blocks(block)
+        blocks = self._blocks(block)
         if len(blocks) == 1:  # threads would take longer than the sum
-            return add_parts(total, self._on_block(block, signals, blocks[0]))
-        block_sums = ordered_map(partial(self._on_block, block, signals), blocks)
+            return add_parts(None, self._on_block(block, signals, blocks[0]))
         # Closed explicitly: a traceback could keep the generator, and its threads, alive.
-        with closing(block_sums):
-            for part in block_sums:
-                total = add_parts(total, part)
-        return total
+        with closing(ordered_map(partial(self._on_block, block, signals), blocks)) as block_sums:
+            return reduce(add_parts, block_sums, None)
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         shape = (len(self),) if n_columns is None else (len(self), n_columns)
@@ -288,16 +272,15 @@ class LocalRows(Rows):
     def local(self, max_rows, refusal):
         return self
 
-    def batches(self, size, rng, kept=None):
+    def batches(self, size, rng):
         if self.in_memory:
-            order = row_numbers(len(self))
-            order = rng.permutation(order if kept is None else order[kept])
+            order = rng.permutation(row_numbers(len(self)))
             for start in range(0, len(order), size):
                 picked = order[start : start + size].astype(np.intp)
                 yield self.source, picked, picked
             return
         for start, block in streamed_blocks(self.source, self._row_size(), rng):
-            yield from shuffled_within(start, block, size, rng, kept)
+            yield from shuffled_within(start, block, size, rng)
 
     def epochs(self, plan, excluded, *signals):
         return partial(local_batches, self.source, plan, excluded=excluded, signals=signals)
@@ -312,12 +295,12 @@ class LocalRows(Rows):
         write(np.ascontiguousarray(self.source, dtype=self.dtype), out)
         return LocalRows(out)
 
-    def assert_finite(self, name="X", names=None, place="", *, allow_nan=False):
+    def assert_finite(self, names=None, place="", *, allow_nan=False):
         """Raise for NaN and infinity, block by block to limit the memory of memory maps."""
 
         def check(rows):
             try:
-                assert_finite(self.source[rows], name, names, rows.start, place, allow_nan)
+                assert_finite(self.source[rows], names, rows.start, place, allow_nan)
             finally:
                 release_pages(self.source, rows)
 
@@ -377,18 +360,7 @@ def row_numbers(n_rows):
     return np.arange(n_rows, dtype=np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64)
 
 
-def add_parts(total, part):
-    """Add a part to the total, in place after the first block to save allocations."""
-    if isinstance(part, tuple):
-        return tuple(
-            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
-        )
-    if total is None:
-        return part.copy()  # the block function may reuse its memory
-    return np.add(total, part, out=total if total.ndim else None)
-
-
-# --- questions about the kind of rows, without importing their libraries --------------------------
+# --- rows of any input ----------------------------------------------------------------------------
 
 
 def as_rows(
@@ -414,15 +386,15 @@ def as_rows(
         X = np.asarray(X)
         if X.dtype.kind not in "fiub":
             X = X.astype(np.float64)
-    rows = LocalRows(X, block_size)
     if X.ndim != 2:
         raise ValueError(
             f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
         )
-    rows.assert_finite(names=names)
+    rows = LocalRows(X, block_size)
+    rows.assert_finite(names)
     return rows
 
 
 def is_remote(X: Any) -> bool:
-    """Return True for a Dask collection or an array of zarr, which is read through Dask."""
+    """Return True for Dask collections and arrays of zarr, without importing their libraries."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr", "zarr")

@@ -150,7 +150,7 @@ def checked_part(estimator: Any, X: Any, reset: bool) -> Any:
         if "could not convert" not in str(error):
             raise
         raise ValueError(
-            f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars "
+            f"Arrays are read as numbers, but X holds texts: {error}. Give a pandas or polars "
             "frame, or name the columns that hold categories in categorical_features."
         ) from error
 

@@ -36,10 +36,11 @@ class TrainingData:
     counts : array (n_rows,) or None
         The weights without those of the classes; None if these are ``weights``.
     numbers : array (n_rows,) or None
-        Set by ``distinct``: the number of each row among the given rows; None for the same rows.
-    places : array (n_given_rows,) or None
-        Set by ``distinct``: the row that stands for each given row, −1 if its weight is zero; None
-        for the same rows.
+        Set by ``distinct``: the number of each row among the original rows. None if rows are the
+        original ones.
+    places : array (n_original_rows,) or None
+        Set by ``distinct``: the row that represents each original row, −1 if its weight is zero.
+        None if rows are the original ones.
     units : array (n_rows,) or None
         The weight that leave-one-out leaves out with each row; None if this is all its weight.
     groups : array (n_rows,) or None
@@ -130,18 +131,18 @@ class TrainingData:
         rows = LocalRows(points[numbers])
         return TrainingData(rows, target, totals[present], counts, numbers, places)
 
-    def given_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the numbers among the given rows of some rows of ``distinct``."""
+    def original_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the original numbers of some rows of ``distinct``."""
         return numbers if self.numbers is None else self.numbers[numbers]
 
-    def of_given(self, values: np.ndarray) -> np.ndarray:
-        """Return values of the rows of ``distinct`` for the given rows; zero for zero weight."""
+    def for_original_rows(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of rows of ``distinct`` for all original rows, zero for zero weight."""
         if self.places is None:
             return values
         return np.concatenate([values, np.zeros_like(values[:1])])[self.places]
 
     def with_copies(self) -> Self:
-        """Find equal rows, so that leave-one-out leaves out copies together; see ``EqualRows``."""
+        """Find equal rows, so that leave-one-out leaves out copies together, see ``EqualRows``."""
         equal = self.equal_rows()
         if equal is None:
             return self

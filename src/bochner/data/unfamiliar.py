@@ -83,24 +83,24 @@ def _listed(items):
     return ", ".join(items[:_N_COLUMNS]) + f" and {n_more} more" * (n_more > 0)
 
 
-_open: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", default=None)
+_collector: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", default=None)
 
 
 @contextmanager
 def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[UnfamiliarCells]:
     """Collect the unfamiliar cells of all predictions inside the block, without warnings."""
     cells = UnfamiliarCells() if cells is None else cells
-    token = _open.set(cells)
+    token = _collector.set(cells)
     try:
         yield cells
     finally:
-        _open.reset(token)
+        _collector.reset(token)
 
 
 @contextmanager
 def warn_of_unfamiliar(consequence: str = AVERAGED) -> Iterator[UnfamiliarCells]:
     """Warn once, at the end of the block, unless ``collect_unfamiliar`` collects the cells."""
-    collector = _open.get()
+    collector = _collector.get()
     cells = UnfamiliarCells() if collector is None else collector
     yield cells
     sentence = cells.sentence(consequence)

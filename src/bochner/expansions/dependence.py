@@ -7,22 +7,22 @@ which are further factors zero or one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .kernels import KernelExpansion
 from .leaves import LeafExpansion
 from .replacements import LEAST_FACTOR, ProductReplacements, is_product, replacements
 
 # Memory for the factors of some terms, and for their products with all pairs of groups.
 _BLOCK_BYTES = 2**25
-# Rows with two replaced groups are computed as a table of their distinct values if that is at most
-# so many times larger: matrix products are faster than products of single numbers.
-_TABLE = 8
+# Two replaced groups are computed for a table of all pairs of their distinct values, if that is at
+# most so many times larger than the rows: matrix products are faster than products of single
+# numbers.
+_LARGEST_TABLE = 8
 # Values of one group, and rows with values of two, that are computed at once.
 _VALUES_AT_ONCE, _ROWS_AT_ONCE = 2048, 256
 # Pairs of a value and a row that are evaluated at once.
@@ -53,8 +53,9 @@ class GroupValues:
 
     @classmethod
     def of(cls, values: np.ndarray, groups: Sequence[np.ndarray]) -> GroupValues:
-        found = [distinct(values[:, columns]) for columns in groups]
-        return cls(values, groups, [first for first, _ in found], [codes for _, codes in found])
+        """Find the distinct values of each group of columns."""
+        firsts, codes = zip(*(distinct(values[:, columns]) for columns in groups))
+        return cls(values, groups, list(firsts), list(codes))
 
     def __getitem__(self, group: int) -> np.ndarray:
         """Return rows with the distinct values of a group."""
@@ -67,7 +68,10 @@ class GroupValues:
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the first of equal rows, and for each row its number among these."""
+    """Return the numbers of the distinct rows, and for each row its place among these.
+
+    Equal rows have the number of the first of them.
+    """
     _, first, codes = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first, codes.reshape(-1)
 
@@ -127,7 +131,7 @@ def _everywhere(rows):
 
 
 def _box(f, leaf, groups):
-    """Return a function of rows: if each group of columns is inside a leaf, (n_groups, n_rows)."""
+    """Return a function of rows: True for each group inside a leaf, (n_groups, n_rows)."""
     conditions = f.tree.conditions(leaf)
 
     def inside(rows):
@@ -145,13 +149,14 @@ def _product_means(f, Z, own, pairs, box):
     """Return singles and doubles of a sum of products, which is zero outside a box."""
     n_rows, groups, inside = len(Z), own.groups, box(Z)
     outside = np.zeros((len(groups), n_rows), dtype=bool) if inside is None else ~inside
-    # A row that is outside by other groups than those that are replaced adds nothing.
+    # A row adds nothing if more groups put it outside than are replaced at once.
     near = outside.sum(axis=0) <= 1 + (len(pairs) > 0)
     Z, outside = Z[near], outside[:, near]
     singles, doubles = _linear_means(f, Z, outside, own, pairs, n_rows)
     blocks = own.blocks() if len(pairs) else []
-    for part in _parts(f, len(groups), len(Z)):
-        sums = _TermSums(part, Z, outside, groups, n_rows)
+    n_terms = max(1, _BLOCK_BYTES // (8 * len(groups) * max(len(Z), len(groups), _ROWS_AT_ONCE)))
+    for terms in gen_batches(len(f), n_terms):
+        sums = _TermSums(f.take(terms), Z, outside, groups, n_rows)
         sums.add_singles(singles, own)
         if blocks:
             sums.add_doubles(doubles, blocks, pairs)
@@ -162,19 +167,6 @@ def _product_means(f, Z, own, pairs, box):
         for p, (g, h) in enumerate(pairs):
             doubles[p] *= valid[g] & valid[h]
     return singles, doubles
-
-
-def _parts(f, n_groups, n_rows) -> Iterator[Any]:
-    """Yield the function with some of its terms at a time."""
-    size = max(1, _BLOCK_BYTES // (8 * n_groups * max(n_rows, n_groups, _ROWS_AT_ONCE)))
-    for start in range(0, len(f), size):
-        some = slice(start, start + size)
-        if isinstance(f, KernelExpansion):
-            yield f.take(some)
-        else:
-            yield replace(
-                f, frequencies=f.frequencies[some], cosine=f.cosine[some], sine=f.sine[some]
-            )
 
 
 def _linear_means(f, Z, outside, own, pairs, n_rows):
@@ -237,7 +229,7 @@ class _TermSums:
             for p, (g, h) in enumerate(pairs):
                 weights = joint[place[g], place[h]][:, None] * self.coefficients
                 a, b = values[g], values[h]
-                if len(a) * len(b) <= _TABLE * len(own.values):
+                if len(a) * len(b) <= _LARGEST_TABLE * len(own.values):
                     for k, column in enumerate(weights.T):
                         table = ((a * column) @ b.T).real
                         doubles[p, rows, k] += table[own.codes[g], own.codes[h]]

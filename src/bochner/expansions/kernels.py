@@ -14,7 +14,7 @@ from ..priors import SpectralPrior
 _BLOCK_BYTES = 2**25
 # Points over which factors without a constant part are averaged.
 _MEAN_POINTS = 500
-# Any constant splits a factor exactly; one that is not tiny keeps the quotients by it in range.
+# Least constant part of a factor. Any constant is exact, but quotients by a tiny one overflow.
 _SMALLEST_CONSTANT = 1e-2
 
 
@@ -32,9 +32,9 @@ def closed_form_gram(
 class Effects:
     """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly.
 
-    ``constant`` is (n_outputs,), ``main`` (n_samples, n_features, n_outputs), ``pairs`` (n_samples,
-    n_pairs, n_outputs) and ``rest`` (n_samples, n_outputs), the effects of three or more columns.
-    Pair p belongs to the columns ``pair_columns[p]``.
+    The rest has the effects of three or more columns. ``constant`` is (n_outputs,), ``main``
+    (n_samples, n_features, n_outputs), and ``pairs`` (n_samples, n_pairs, n_outputs). ``rest`` is
+    (n_samples, n_outputs). Pair p belongs to the columns ``pair_columns[p]``.
     """
 
     constant: np.ndarray
@@ -155,7 +155,7 @@ class KernelExpansion:
 
         The kernel must be a product over columns: the prior must define ``column_factor``. The
         product of Anova expands over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j.
-        Other factors have no constant part: they are split into their mean over at most 500 points
+        Other factors have no constant part. They are split into their mean over at most 500 points
         and the deviation from it. Slopes belong to main effects, the intercept to the constant.
         """
         if max_order not in (1, 2):

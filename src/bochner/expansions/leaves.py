@@ -19,9 +19,9 @@ _SMALLEST_SIDE = 0.1
 _FEWEST_ROWS = 20
 # Factor of the scales of codes, which split rows only if no other column varies.
 _CODES_LAST = 1e-6
-# Distance, in standard deviations, over which the fall of the kernel measures a column. Over a
-# longer one, the kernels of fast columns would all have died away.
-_SHORT = 0.1
+# Distance, in standard deviations, over which the fall of the kernel along a column is measured.
+# Over a longer one, the kernels along all fast columns would be near zero.
+_SHORT_DISTANCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +48,12 @@ class LeafTree:
     ) -> tuple[LeafTree, list[np.ndarray]]:
         """Split rows Z until each leaf has at most ``most_rows``; return also the rows of leaves.
 
-        A node is split at the median of the column that varies most, multiplied by ``scales``. A
-        leaf has more rows only if fewer than 20 of them differ from the others in any column with a
-        scale.
+        A node is split at the median of the column that varies most, in units of ``scales``. A leaf
+        has more rows only if no column with a scale can split off 20 of them.
         """
         nodes: list[tuple[int, float, int, int]] = []
         leaves: list[np.ndarray] = []
-        # Nodes whose rows are known: number of the node, and its rows.
+        # Nodes that are not split yet: number of the node, and its rows.
         left = [(0, np.arange(len(Z)))]
         nodes.append((-1, 0.0, 0, 0))
         while left:
@@ -108,7 +107,7 @@ class LeafTree:
         return path
 
     def onnx(self, Z: Any) -> list:
-        """Return, for each leaf, if a row of the tensor Z is inside, as tensors of its graph."""
+        """Return one tensor for each leaf: True for the rows of the tensor Z inside."""
         graph, leaves = Z.graph, []
         inside: dict[int, Any] = {0: graph.node("Not", self._onnx_is_right(Z, 0, np.inf))}
         for node in range(len(self.columns)):
@@ -145,7 +144,7 @@ def _best_split(sample: np.ndarray, scales: np.ndarray) -> tuple[int, np.float32
 
 
 def _middle(values: np.ndarray) -> tuple[np.float32, float]:
-    """Return the threshold that splits sorted values most evenly, and the share below or above."""
+    """Return the threshold that splits sorted values most evenly, and the smaller share."""
     n_rows = len(values)
     # The middle value may occur many times: cut before or after all of them.
     cuts = [int(np.searchsorted(values, values[n_rows // 2], side)) for side in ("left", "right")]
@@ -163,9 +162,9 @@ def column_scales(prior: SpectralPrior, n_columns: int) -> np.ndarray:
     The scale of column j is √(1 − k(0, h e_j)) / h for a short distance h. For ``Anova`` it is
     about proportional to rate · √weight. Codes have no order: their scales are tiny.
     """
-    steps = _SHORT * np.eye(n_columns)
+    steps = _SHORT_DISTANCE * np.eye(n_columns)
     falls = 1 - prior.kernel(steps, np.zeros((1, n_columns)))[:, 0] / prior._mass()
-    scales = np.sqrt(np.maximum(falls, 0.0)) / _SHORT
+    scales = np.sqrt(np.maximum(falls, 0.0)) / _SHORT_DISTANCE
     scales[list(prior.categories)] *= _CODES_LAST
     return scales
 
@@ -194,7 +193,7 @@ class LeafExpansion:
         return self._by_leaf(Z, lambda f, rows: f.jacobian(rows, side))
 
     def onnx(self, Z: Any) -> Any:
-        """Return f as a tensor of the ONNX graph of the tensor Z: each row in its leaf alone."""
+        """Return f as a tensor of the ONNX graph of the tensor Z, each row in its leaf."""
         graph = Z.graph
         values: Any = None
         for f, is_inside in zip(self.expansions, self.tree.onnx(Z), strict=True):

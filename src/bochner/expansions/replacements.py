@@ -18,7 +18,7 @@ from .waves import Expansion
 
 # Smaller factors of a kernel count as this number, which is zero for sums but can be divided by.
 LEAST_FACTOR = 1e-130
-# Rows that a function without factors is evaluated at, at once.
+# Rows at which a function without factors is evaluated at once.
 _ROWS_AT_ONCE = 50_000
 
 
@@ -67,8 +67,8 @@ def is_product(f: Any) -> bool:
 class ProductReplacements(Replacements):
     """Replacements of f(z) = intercept + z·slopes + Re Σ_i coefficients_i Π_g factor_g(z_g, i).
 
-    The sum is over the kernels of a ``KernelExpansion`` with a product kernel, or over the waves of
-    an ``Expansion``, whose factors are exp(i ω_g·z_g).
+    The terms are the kernels of a ``KernelExpansion`` with a product kernel, or the waves of an
+    ``Expansion``. The factors of waves are exp(i ω_g·z_g).
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class ProductReplacements(Replacements):
 
 
 class _OfLeaves(Replacements):
-    """Replacements of one function for each leaf: a row may be in another leaf afterwards."""
+    """Replacements of one function for each leaf; they may move a row to another leaf."""
 
     def __init__(self, f: LeafExpansion, Z: np.ndarray, groups: Sequence[np.ndarray]):
         super().__init__(Z, groups)
@@ -166,12 +166,13 @@ class _OfLeaves(Replacements):
             return scores
         leaves = self._leaves(chosen, values)
         for leaf in np.unique(leaves).tolist():
-            here = leaves == leaf
-            some, rows = np.flatnonzero(here.any(axis=1)), np.flatnonzero(here.any(axis=0))
+            is_inside = leaves == leaf
+            some = np.flatnonzero(is_inside.any(axis=1))
+            rows = np.flatnonzero(is_inside.any(axis=0))
             parts = [self.columns_of(chosen)]
             parts.append(np.setdiff1d(np.arange(self.Z.shape[1]), parts[0]))
             two = replacements(self.f.expansions[leaf], self.Z[rows], [p for p in parts if len(p)])
-            inside = here[np.ix_(some, rows)]
+            inside = is_inside[np.ix_(some, rows)]
             block = scores[np.ix_(some, rows)]
             block[inside] = two.scores([0], values[some])[inside]
             scores[np.ix_(some, rows)] = block

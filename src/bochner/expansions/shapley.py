@@ -28,15 +28,16 @@ def shapley_contributions(
 ) -> np.ndarray:
     r"""Return the Shapley values of groups of columns at rows X, (n_rows, n_groups, n_outputs).
 
-    They explain f(x) minus its mean over the rows of ``background``. For f(z) = intercept +
-    z·slopes + Re Σ_i a_i Π_g factor_gi(z_g), the average over all orders of the groups is an
-    integral (Owen 1972) of a polynomial, which Gauss-Legendre quadrature integrates:
+    They explain f(x) minus its mean over the rows of ``background``. Take f(z) = intercept +
+    z·slopes + Re Σ_i a_i Π_g factor_gi(z_g). The average over all orders of the groups is then an
+    integral of a polynomial (Owen 1972), which Gauss-Legendre quadrature integrates:
 
     .. math:: \phi_j = \sum_i a_i \frac1L \sum_l (p_j - q_j)
         \int_0^1 \prod_{k \neq j} ((1 - t) q_k + t p_k) \, dt,
 
-    p_k = factor_ki(x_k) and q_k = factor_ki(x_lk), plus slopes·(x_j − mean x_lj). ⌈n_groups / 2⌉
-    nodes are exact. Fewer are used if the error is proved to be below the rounding errors.
+    Here p_k = factor_ki(x_k) and q_k = factor_ki(x_lk). The linear part adds slopes·(x_j − mean
+    x_lj). ⌈n_groups / 2⌉ nodes are exact. Fewer are used if the error is proved to be below the
+    rounding errors.
     """
     values = np.zeros((len(X), len(groups), f.n_outputs))
     for rows in gen_batches(len(X), _ROWS):
@@ -83,11 +84,12 @@ def _gains(others, rule, coefficients, own):
 def _quadrature(n_groups: int, is_wave: bool) -> tuple[np.ndarray, ...]:
     """Return numbers of nodes, the spread that each is enough for, and nodes and weights.
 
-    The spread is S = Σ_k |p_k − q_k| / max(|p_k|, |q_k|). On the ellipse with foci 0 and 1 and the
-    sum ρ of half axes (in units of ½), a factor of a kernel is at most max(p, q) (1 + s (c − 1) /
-    2), c = (ρ + 1/ρ) / 2, s its share of S. So the integrand is at most exp(S (c − 1) / 2) times
-    the largest product, and exp(S c / 2) for waves. The error of n nodes is at most 8/3 ρ^(−2n) /
-    (1 − ρ^(−2)) times that, as |T_k| <= 1: the series in T_k is exact up to k = 2n − 1.
+    The spread is S = Σ_k |p_k − q_k| / max(|p_k|, |q_k|), and s is the share of one factor in it.
+    Take the ellipse with foci 0 and 1 and the sum ρ of half axes (in units of ½), and let c =
+    (ρ + 1/ρ) / 2. On it a factor of a kernel is at most max(p, q) (1 + s (c − 1) / 2). So the
+    integrand is at most exp(S (c − 1) / 2) times the largest product, and exp(S c / 2) for waves.
+    The error of n nodes is at most 8/3 ρ^(−2n) / (1 − ρ^(−2)) times that: n nodes integrate the
+    series in T_k exactly up to k = 2n − 1, and |T_k| <= 1.
     """
     most = max(1, -(-n_groups // 2))
     sizes = np.unique(np.ceil(1.1 ** np.arange(np.ceil(np.log(most) / np.log(1.1)) + 1)))

@@ -126,7 +126,7 @@ class Expansion:
         return rows.map(self.block(), self.n_outputs, out=out)
 
     def block(self) -> Block:
-        """Return the function as one of a block of rows, without checks."""
+        """Return the function of a block of rows, without checks."""
         arrays = self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept
         return Block(kernels.expansion_block, *arrays, row_bytes=16 * min(len(self), 2**12))
 
@@ -242,8 +242,8 @@ class Expansion:
 def derivative_importances(expansion: Expansion, X: Any, weights: np.ndarray) -> np.ndarray:
     """Return v_b · mean_i Σ_k (∂f_k/∂x_b)², divided by its sum over the columns: (n_features,).
 
-    v_b is the variance of column b, so the unit of a column does not matter. ``X`` is an array of
-    some rows in memory. A function that depends on no column has zeros.
+    v_b is the variance of column b, so the unit of a column does not matter. ``X`` are some rows in
+    memory. A function that depends on no column has zeros.
     """
     points = as_dense(X)
     # A sample of many rows may consist of rows without weight.
@@ -290,8 +290,7 @@ class ExpansionStack:
             raise ValueError(
                 f"Got phases of shape {self.phases.shape} and amplitudes of shape "
                 f"{self.amplitudes.shape}; frequencies of shape {self.frequencies.shape} need "
-                f"{self.frequencies.shape[:2]} "
-                "of each."
+                f"{self.frequencies.shape[:2]} of each."
             )
 
     def __len__(self) -> int:
@@ -335,4 +334,4 @@ class ExpansionStack:
         shape = np.array([0, n_expansions, n_atoms], dtype=np.int64)
         waves = X.graph.node("Reshape", np.cos(angles), shape)
         sums = [(waves * amplitudes).row_sums() for amplitudes in self.amplitudes]
-        return X.graph.beside([X.graph.node("Reshape", part, shape[:2]) for part in sums])
+        return X.graph.concat([X.graph.node("Reshape", part, shape[:2]) for part in sums])

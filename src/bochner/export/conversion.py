@@ -34,17 +34,18 @@ def to_onnx(
 ) -> Any:
     """Convert a fitted estimator, or a pipeline of ours and scikit-learn's, to an ONNX model.
 
-    The outputs are ``label`` and ``probabilities`` of a classifier (``scores``, its decision
-    function, where it has no probabilities), ``prediction`` of a regressor and ``features`` of a
-    transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and ``classes`` in
-    the metadata names the columns of probabilities. Inputs and outputs are ``dtype``; sums of large
-    coefficients that cancel (ridges, kernels) are float64 inside. Kernels take rows x points
-    numbers at once: run many rows in parts. Graphs of the tabular models fill cells that are
-    missing in columns that were complete in training with medians; the models average over similar
-    training rows instead, and the trial compares rows with filled cells.
+    A classifier has the outputs ``label`` and ``probabilities``; without ``predict_proba``, the
+    second one is ``scores``, its decision function. A regressor has ``prediction``, a transformer
+    ``features``. Labels are texts or int64 of shape (rows,), numbers have the shape (rows,
+    columns), and ``classes`` in the metadata names the columns of probabilities.
 
-    Steps of scikit-learn are converted by skl2onnx.  What cannot be converted is rejected.  With
-    ``X``, a graph whose outputs differ from those of the model is rejected too.  Without ``X``, a
+    Ridges and kernels sum in float64, because large coefficients cancel. Kernels need memory for
+    rows x points numbers: run many rows in parts. Tabular models average over similar training rows
+    if cells are missing in columns that were complete in training. Their graphs fill such cells
+    with medians, and are compared with models that do so.
+
+    skl2onnx converts the steps of scikit-learn. A step that cannot be converted raises an error.
+    With ``X``, so does a graph whose outputs differ from those of the model. Without ``X``, a
     warning says that the graph was not tried.
 
     Parameters
@@ -55,16 +56,15 @@ def to_onnx(
         File to which the model is written, completely or not at all.
     X : array or frame, default None
         Rows on which the graph is compared with the model; the first hundred are used. The graph
-        has one input ``X`` of numbers, dates in days. If a frame holds texts, or a
-        ColumnTransformer is the first step, it has one input per column, by name: texts are
-        strings, missing texts "missing"; characters of names that are neither letters nor digits
-        become "_".
+        has one input ``X`` of numbers, with dates in days. If a frame holds texts, or a
+        ColumnTransformer is the first step, the graph has one input per column. Missing texts are
+        "missing". In names, characters other than letters and digits become "_".
     dtype : numpy.float32 or numpy.float64, default numpy.float32
         Type of inputs and outputs.
     tolerance : float, default None
         Accepted difference from the model, relative to the largest number of an output. None is
-        1e-5 for float32, 1e-10 for float64, and 1e-3 for kernel machines with float32 coefficients
-        (of many rows), which have larger rounding errors themselves.
+        1e-5 for float32 and 1e-10 for float64. For kernel machines of many rows, whose float32
+        coefficients have larger rounding errors, it is 1e-3.
 
     Returns
     -------

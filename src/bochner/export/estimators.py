@@ -26,7 +26,7 @@ from .tables import blended, means, mixed, prepared, smoothly_scaled, softmax
 
 
 @singledispatch
-def written(estimator: Any, graph: Graph) -> tuple[Tensor, ...]:
+def onnx_outputs(estimator: Any, graph: Graph) -> tuple[Tensor, ...]:
     """Return the features or predictions for the rows of a graph, or labels and probabilities."""
     raise NotExportable(
         f"{type(estimator).__name__} cannot be exported to ONNX: it has no converter."
@@ -36,24 +36,24 @@ def written(estimator: Any, graph: Graph) -> tuple[Tensor, ...]:
 # --- transformers ---------------------------------------------------------------------------------
 
 
-@written.register
+@onnx_outputs.register
 def _spectral_features(estimator: SpectralFeatures, graph: Graph) -> tuple[Tensor, ...]:
     return (estimator.measure_.onnx_features(graph.rows, estimator.n_features_in_),)
 
 
-@written.register
+@onnx_outputs.register
 def _landmark_features(estimator: LandmarkFeatures, graph: Graph) -> tuple[Tensor, ...]:
     if estimator.similarity == "exact":
         return (estimator.prior_.onnx(graph.rows, estimator.landmarks_),)
     return (estimator.expansion_.onnx(graph.rows),)
 
 
-@written.register
+@onnx_outputs.register
 def _smooth_scaler(estimator: SmoothScaler, graph: Graph) -> tuple[Tensor, ...]:
     return (smoothly_scaled(graph.rows, estimator.center_, estimator.scale_, estimator.clip),)
 
 
-@written.register
+@onnx_outputs.register
 def _table_inputs(estimator: TableInputs, graph: Graph) -> tuple[Tensor, ...]:
     return (prepared(estimator, graph),)
 
@@ -61,20 +61,20 @@ def _table_inputs(estimator: TableInputs, graph: Graph) -> tuple[Tensor, ...]:
 # --- regressors -----------------------------------------------------------------------------------
 
 
-@written.register
+@onnx_outputs.register
 def _boosting_regressor(estimator: FourierBoostingRegressor, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     predicted = estimator.loss_.onnx(f.onnx(graph.rows), f.n_outputs)
-    return (graph.between(predicted, *estimator.target_bounds_),)
+    return (graph.clip(predicted, *estimator.target_bounds_),)
 
 
-@written.register
+@onnx_outputs.register
 def _operator_regressor(estimator: OperatorRegressor, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     return (estimator.loss_.onnx(f.onnx(graph.rows), f.n_outputs),)
 
 
-@written.register
+@onnx_outputs.register
 def _ridge(estimator: RidgeModel, graph: Graph) -> tuple[Tensor, ...]:
     if isinstance(estimator._source, FourierMeasure):
         return (estimator.expansion_.onnx(graph.rows),)
@@ -82,17 +82,17 @@ def _ridge(estimator: RidgeModel, graph: Graph) -> tuple[Tensor, ...]:
     return (transformed(estimator.features_, graph) @ coefficients + intercept,)
 
 
-@written.register
+@onnx_outputs.register
 def _kernel_machine(estimator: KernelMachine, graph: Graph) -> tuple[Tensor, ...]:
     return (estimator.expansion_.onnx(graph.rows),)
 
 
-@written.register
+@onnx_outputs.register
 def _operator_kernel_ridge(estimator: OperatorKernelRidge, graph: Graph) -> tuple[Tensor, ...]:
     return (estimator.kernel_.onnx(graph.rows, estimator.X_fit_, estimator.dual_coef_),)
 
 
-@written.register
+@onnx_outputs.register
 def _spectral_regressor(estimator: SpectralRegressor, graph: Graph) -> tuple[Tensor, ...]:
     refuse_monotone(estimator, "An ONNX graph", NotExportable)
     Z = prepared(estimator.inputs_, graph)
@@ -102,7 +102,7 @@ def _spectral_regressor(estimator: SpectralRegressor, graph: Graph) -> tuple[Ten
 # --- classifiers ----------------------------------------------------------------------------------
 
 
-@written.register
+@onnx_outputs.register
 def _boosting_classifier(
     estimator: FourierBoostingClassifier | GBRFFBase, graph: Graph
 ) -> tuple[Tensor, ...]:
@@ -112,7 +112,7 @@ def _boosting_classifier(
     return _classified(estimator, scores, estimator.loss_.onnx(scaled, f.n_outputs), f.n_outputs)
 
 
-@written.register
+@onnx_outputs.register
 def _spectral_logistic(estimator: SpectralLogistic, graph: Graph) -> tuple[Tensor, ...]:
     if isinstance(estimator._source, FourierMeasure):
         scores = estimator.expansion_.onnx(graph.rows)
@@ -122,14 +122,14 @@ def _spectral_logistic(estimator: SpectralLogistic, graph: Graph) -> tuple[Tenso
     return _classified(estimator, scores, probabilities, len(estimator.coef_))
 
 
-@written.register
+@onnx_outputs.register
 def _operator_classifier(estimator: OperatorClassifier, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     scores = f.onnx(graph.rows)
     return _classified(estimator, scores, estimator.loss_.onnx(scores, f.n_outputs), f.n_outputs)
 
 
-@written.register
+@onnx_outputs.register
 def _ridge_classifier(estimator: OperatorRidgeClassifier, graph: Graph) -> tuple[Tensor, ...]:
     scores = estimator.expansion_.onnx(graph.rows)
     return labels(first_largest(scores), estimator.classes_), softmax(
@@ -137,14 +137,14 @@ def _ridge_classifier(estimator: OperatorRidgeClassifier, graph: Graph) -> tuple
     )
 
 
-@written.register
+@onnx_outputs.register
 def _certified_classifier(estimator: CertifiedClassifier, graph: Graph) -> tuple[Tensor, ...]:
     columns = transformed(estimator.features_, graph)
     scores = columns @ np.atleast_2d(estimator.coef_).T + estimator.intercept_
     return _classified(estimator, scores, scores, len(np.atleast_2d(estimator.coef_)))
 
 
-@written.register
+@onnx_outputs.register
 def _spectral_classifier(estimator: SpectralClassifier, graph: Graph) -> tuple[Tensor, ...]:
     refuse_monotone(estimator, "An ONNX graph", NotExportable)
     probabilities = mixed(estimator.blend_, prepared(estimator.inputs_, graph))
@@ -158,19 +158,19 @@ def _classified(estimator, scores, probabilities, n_outputs):
     graph = scores.graph
     codes = graph.cast(scores.flat() > 0.0, np.int64)
     if probabilities is not scores:
-        probabilities = graph.beside([1.0 - probabilities, probabilities])
+        probabilities = graph.concat([1.0 - probabilities, probabilities])
     return labels(codes, estimator.classes_), probabilities
 
 
-def is_written(estimator_type: type) -> bool:
+def has_converter(estimator_type: type) -> bool:
     """Return True if estimators of this type have a converter."""
-    return written.dispatch(estimator_type) is not written.dispatch(object)
+    return onnx_outputs.dispatch(estimator_type) is not onnx_outputs.dispatch(object)
 
 
 def transformed(transformer: Any, graph: Graph) -> Tensor:
     """Return the features of a transformer, by our converter or by that of skl2onnx."""
-    if is_written(type(transformer)):
-        return written(transformer, graph)[0]
+    if has_converter(type(transformer)):
+        return onnx_outputs(transformer, graph)[0]
     from skl2onnx._parse import _parse_sklearn  # as skl2onnx itself does inside of converters
 
     (variable,) = _parse_sklearn(graph.scope, transformer, graph.inputs)

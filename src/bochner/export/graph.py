@@ -107,7 +107,7 @@ class Graph:
         """The concatenated inputs, (n_samples, n_features)."""
         if not any(self.holds_texts(k) for k in range(len(self.inputs))):
             parts = [self._input(k) for k in range(len(self.inputs))]
-            return parts[0] if len(parts) == 1 else self.beside(parts)
+            return parts[0] if len(parts) == 1 else self.concat(parts)
         names = [variable.raw_name for k, variable in enumerate(self.inputs) if self.holds_texts(k)]
         raise NotExportable(
             f"This estimator needs numbers, but the inputs {', '.join(names)} hold texts: encode "
@@ -115,10 +115,10 @@ class Graph:
         )
 
     def numbers(self, columns: Any) -> Tensor:
-        """Return some columns of the inputs, also if other columns hold texts."""
+        """Return some columns of the inputs; other columns may hold texts."""
         if len(self.inputs) == 1:
             return self.rows.columns(columns)
-        return self.beside([self._input(int(j)) for j in columns])
+        return self.concat([self._input(int(j)) for j in columns])
 
     def holds_texts(self, k: int) -> bool:
         """Return True if input k is a tensor of strings."""
@@ -163,7 +163,7 @@ class Graph:
 
         return self.node("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def give(self, value: Tensor, output: Any) -> None:
+    def set_output(self, value: Tensor, output: Any) -> None:
         """Assign a tensor to an output of skl2onnx, in the type of that output."""
         from skl2onnx.common.data_types import StringTensorType, guess_proto_type
 
@@ -174,11 +174,11 @@ class Graph:
             to = guess_proto_type(output.type)
             self.container.add_node("Cast", [value.name], [output.full_name], name=name, to=to)
 
-    def beside(self, parts: Sequence[Tensor]) -> Tensor:
+    def concat(self, parts: Sequence[Tensor]) -> Tensor:
         """Concatenate the columns of several tensors."""
         return parts[0] if len(parts) == 1 else self.node("Concat", *parts, axis=1)
 
-    def between(self, value: Any, lowest: Any, highest: Any) -> Any:
+    def clip(self, value: Any, lowest: Any, highest: Any) -> Any:
         """Return min(max(value, lowest), highest)."""
         return self.node("Min", self.node("Max", value, lowest), highest)
 

@@ -20,7 +20,7 @@ from ..models.logistic import SpectralLogistic
 from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular.base import SpectralModel
-from .estimators import class_labels, is_written, written
+from .estimators import class_labels, has_converter, onnx_outputs
 from .graph import Graph, NotExportable
 
 MISSING = "Export to ONNX needs {}, which is not installed: pip install 'bochner[onnx]'."
@@ -56,7 +56,7 @@ def register_converters() -> None:
         update_registered_converter(
             estimator_type,
             f"Bochner{estimator_type.__name__}",
-            _give_shapes,
+            _set_output_types,
             _convert,
             options=_CLASSIFIER_OPTIONS if issubclass(estimator_type, ClassifierMixin) else None,
         )
@@ -66,14 +66,14 @@ def exported_types() -> list[type]:
     """Return the public classes that can be exported."""
     # Subpackages that are imported on first use may be missing.
     public = [vars(bochner).get(name) for name in bochner.__all__]
-    return [one for one in public if isinstance(one, type) and is_written(one)]
+    return [one for one in public if isinstance(one, type) and has_converter(one)]
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     estimator = operator.raw_operator
     graph = Graph(scope, operator, container, working_dtype(estimator, _input_dtype(operator)))
-    for value, output in zip(written(estimator, graph), operator.outputs):
-        graph.give(value, output)
+    for value, output in zip(onnx_outputs(estimator, graph), operator.outputs):
+        graph.set_output(value, output)
 
 
 def working_dtype(estimator: Any, dtype: Any) -> np.dtype:
@@ -109,7 +109,7 @@ def _input_dtype(operator):
     return np.float64 if double else np.float32
 
 
-def _give_shapes(operator: Any) -> None:
+def _set_output_types(operator: Any) -> None:
     """Set types and shapes of the outputs; floats have the precision of the inputs."""
     from skl2onnx.common.data_types import (
         DoubleTensorType,

@@ -19,7 +19,7 @@ _FAR = 1e8
 
 def smoothly_scaled(values: Tensor, center: np.ndarray, scale: np.ndarray, clip: float) -> Tensor:
     """Return z / √(1 + (z / clip)²) with z = (x − center) / scale."""
-    z = values.graph.between((values - center) / (scale * clip), -_FAR, _FAR)
+    z = values.graph.clip((values - center) / (scale * clip), -_FAR, _FAR)
     return clip * z / np.sqrt(1.0 + z * z)
 
 
@@ -35,13 +35,15 @@ def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
     if len(inputs.numbers_):
         parts.append(_numbers(inputs, graph))
     if len(inputs.indicators_):
-        parts.append(graph.where(_known(graph.numbers(inputs.indicators_)), 0.0, float(inputs.gap)))
+        parts.append(
+            graph.where(_is_finite(graph.numbers(inputs.indicators_)), 0.0, float(inputs.gap))
+        )
     for encoding in inputs._encodings():
         parts.append(_level_columns(inputs, graph, *encoding))
-    return graph.beside(parts)
+    return graph.concat(parts)
 
 
-def _known(values):
+def _is_finite(values):
     graph = values.graph
     return graph.node(
         "Not", graph.node("Or", graph.node("IsNaN", values), graph.node("IsInf", values))
@@ -53,7 +55,7 @@ def _numbers(inputs, graph):
     values = graph.numbers(inputs.numbers_)
     if any(inputs.origins_):
         values = values - np.array(inputs.origins_, dtype=np.float64)
-    values = graph.where(_known(values), values, inputs.medians_[:n_numbers])
+    values = graph.where(_is_finite(values), values, inputs.medians_[:n_numbers])
     scaled = smoothly_scaled(
         values, inputs.center_[:n_numbers], inputs.scale_[:n_numbers], inputs.clip
     )
@@ -66,13 +68,13 @@ def _numbers(inputs, graph):
             rank = np.sqrt(12) * (_share_below(values.columns([k]), *inputs.knots_[k]) - 0.5)
             column = column + float(inputs.ranks) * (rank - column)
         columns.append(column)
-    return graph.beside(columns)
+    return graph.concat(columns)
 
 
 def _share_below(column, places, shares):
     """Return ``np.interp``: the sum over intervals of the share of each below the value."""
     left, right = places[:-1], places[1:]
-    below = (column.graph.between(column, left, right) - left) / (right - left)
+    below = (column.graph.clip(column, left, right) - left) / (right - left)
     return below @ np.diff(shares)[:, None] + shares[0]
 
 
@@ -120,7 +122,7 @@ def mixed(blend: Mixture, Z: Tensor) -> Tensor:
     for weight, member, link in zip(blend.weights, blend.members, blend.links):
         scores = _member(member, Z)
         if len(link.shifts) == 2:
-            scores = Z.graph.beside([1.0 - scores, scores])
+            scores = Z.graph.concat([1.0 - scores, scores])
         parts.append(weight * linked(scores, link))
     return sum(parts[1:], parts[0])
 
@@ -144,12 +146,12 @@ def means(center: Tensor, scale: TargetScale, spread: Spread, Z: Tensor) -> Tens
     sizes = quantiles
     if spread.log_size is not None:
         sizes = np.exp(spread.log_size.onnx(Z)) * quantiles
-    within = graph.between(center + sizes, scale.lowest - 0.5, scale.highest + 0.5)
+    within = graph.clip(center + sizes, scale.lowest - 0.5, scale.highest + 0.5)
     bent = scale.center + scale.unit * within
     if scale.kind == "log":
         around = np.exp(graph.node("Min", bent, 700.0)) - scale.shift
     else:
         furthest = 700.0 - max(0.0, np.log(scale.width))
-        bent = graph.between(bent, -furthest, furthest)
+        bent = graph.clip(bent, -furthest, furthest)
         around = scale.shift + scale.width / 2 * (np.exp(bent) - np.exp(-bent))
     return around.row_sums() / float(quantiles.shape[1])

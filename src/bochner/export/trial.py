@@ -162,22 +162,22 @@ def step_of(estimator: Any, place: int) -> Any:
 
 
 def name_of(estimator: Any) -> str:
-    """Return the name of the type, for a pipeline with those of its steps."""
+    """Return the name of the type; for a pipeline, also those of its steps."""
     if isinstance(estimator, Pipeline):
         return f"Pipeline({', '.join(name_of(step) for _, step in estimator.steps)})"
     return estimator if isinstance(estimator, str) else type(estimator).__name__
 
 
-def _difference(found, wanted):
+def _difference(results, expected):
     """Return the largest difference relative to the largest number; inf if NaNs differ."""
-    if not np.array_equal(np.isnan(found).ravel(), np.isnan(wanted).ravel()):
+    if not np.array_equal(np.isnan(results).ravel(), np.isnan(expected).ravel()):
         return np.inf
-    if wanted.size == 0:
+    if expected.size == 0:
         return 0.0
-    wanted = np.asarray(wanted, np.float64)
-    size = np.nanmax(np.abs(wanted))
+    expected = np.asarray(expected, np.float64)
+    size = np.nanmax(np.abs(expected))
     return float(
-        np.nanmax(np.abs(found.reshape(wanted.shape) - wanted)) / (size if size > 0 else 1.0)
+        np.nanmax(np.abs(results.reshape(expected.shape) - expected)) / (size if size > 0 else 1.0)
     )
 
 

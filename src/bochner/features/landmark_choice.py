@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from .._loops.arrays import as_dense
-from .._loops.threads import threads_of_others
+from .._loops.threads import threads_of_sklearn
 from ..data import Rows
 from ..data.rows import spread_places
 from ..data.targets import Labels, TargetSimilarity
@@ -66,7 +66,7 @@ def _clustered(rows, group, count, target, per_label, rng):
     numbers, weights = group.rows[some], None if group.weights is None else group.weights[some]
     k_means = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
     # scikit-learn before 1.8 fails in k-means if array API dispatch is on.
-    with threads_of_others(), config_context(array_api_dispatch=False):
+    with threads_of_sklearn(), config_context(array_api_dispatch=False):
         k_means.fit(rows.take(numbers), sample_weight=weights)
     centers = np.asarray(k_means.cluster_centers_)
     if target is None:
@@ -165,6 +165,6 @@ def _own_landmarks(rows, target, rule, weights):
         return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
     # Points without labels get the target of the nearest row.
     some = rows.spread(_CLUSTER_ROWS, weights)
-    with threads_of_others():
+    with threads_of_sklearn():
         nearest = some[pairwise_distances_argmin(points, rows.take(some).astype(np.float64))]
     return Landmarks(points, None, _targets_of(target)[nearest])

@@ -139,7 +139,7 @@ class LandmarkFeatures(FeatureMap):
         )
         self.landmarks_, self.landmark_indices_ = chosen.points, None
         if chosen.indices is not None:
-            self.landmark_indices_ = different.given_numbers(chosen.indices)
+            self.landmark_indices_ = different.original_numbers(chosen.indices)
         self._by_label = isinstance(target, Labels)
         # True if the candidates for landmarks depend on labels or on duplicate rows.
         self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < len(data)

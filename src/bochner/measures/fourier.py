@@ -300,7 +300,7 @@ class FourierMeasure(AtomicMeasure):
 
     def onnx_features(self, X, n_features):
         angles = X @ self.frequencies.T
-        waves = X.graph.beside([np.cos(angles), np.sin(angles)])
+        waves = X.graph.concat([np.cos(angles), np.sin(angles)])
         return waves * np.sqrt(np.tile(self.weights, 2))
 
     # --- methods of priors, see ``SpectralPrior`` -------------------------------------------------

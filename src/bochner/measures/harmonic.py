@@ -317,7 +317,7 @@ class HarmonicMeasure(AtomicMeasure):
                 factors = _gegenbauer_factors(t, squared_radius, mu, max_degree - j)
                 for m, factor in enumerate(factors):
                     levels[j + m].extend(factor * column for column in lower)
-        chosen = X.graph.beside([levels[degree][position] for degree, position in self.indices])
+        chosen = X.graph.concat([levels[degree][position] for degree, position in self.indices])
         return chosen * np.sqrt(self.weights * sphere_area(n_features))
 
 

@@ -132,7 +132,7 @@ class VectorFieldKernel(OperatorKernel):
             turned = (-4 * (2 * share - 1) * bend * along * part).row_sums()
             diagonal = slope @ (-2 * (2 * share - 1) * inverse[a] * own)
             outputs.append(turned + diagonal + trace @ ((1 - share) * own))
-        return X.graph.beside(outputs)
+        return X.graph.concat(outputs)
 
     def second_moment(self, differences):
         """Return E[cos(ω·t) A(ω)²] for a Gaussian spectrum N(0, Λ).

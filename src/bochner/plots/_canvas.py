@@ -1,4 +1,4 @@
-"""Common parts of plots: axes, grids of the plane, models and their scores."""
+"""Shared parts of plots: axes, grids of the plane, models and their scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.columns import is_frame
+from ..tabular import SpectralClassifier, SpectralRegressor
 
 # Okabe and Ito's colors, safe for color-blind readers: first class blue, second orange.
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
@@ -53,7 +54,7 @@ def plane_grid(
 def draw_curves(
     axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **labels: Any
 ) -> None:
-    """Draw curves {name: (x, y)} with markers, legend and grid; ``axis.set`` gets the rest."""
+    """Draw curves {name: (x, y)} with markers, legend and grid; pass ``labels`` to ``axis.set``."""
     for (name, points), marker in zip(curves.items(), markers):
         axis.plot(*points, marker=marker, markersize=4, label=name)
     axis.set(**labels)
@@ -87,7 +88,7 @@ def last_step(model: Any, drawn: str, *kinds: type) -> Any:
         names = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(
             f"{drawn} draws a fitted {names}, or a pipeline that ends with one, "
-            f"got {shortly(model)}: give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
+            f"got {shortly(model)}. Give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
         )
     check_is_fitted(step)
     return step
@@ -96,6 +97,14 @@ def last_step(model: Any, drawn: str, *kinds: type) -> Any:
 def prepared(model: Any, X: Any) -> Any:
     """Return rows as the last step of a pipeline reads them; X itself for other models."""
     return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
+
+
+def tabular_model(model: Any, X: Any, drawn: str) -> tuple[Any, Any]:
+    """Return the tabular model that ``model`` is or ends with, and X as this model reads it."""
+    step = last_step(model, drawn, SpectralClassifier, SpectralRegressor)
+    if X is None:
+        raise ValueError(f"{drawn} of a model needs rows. Write {drawn}(model, X).")
+    return step, prepared(model, X)
 
 
 def shortly(model: Any) -> str:
@@ -120,9 +129,9 @@ def two_class_scores(model: Any, points: Any, drawn: str) -> np.ndarray:
         scores = model.predict_proba(points)
         scores = scores[:, 1] - 0.5 if scores.shape[1] == 2 else scores
     else:
-        raise TypeError(f"{drawn} draws scores of a classifier, and {shortly(model)} has none.")
+        raise TypeError(f"{drawn} draws scores of a classifier, but {shortly(model)} has none.")
     if scores.ndim != 1:
         raise ValueError(
-            f"{drawn} draws two classes, and {type(model).__name__} has {scores.shape[1]}."
+            f"{drawn} draws two classes, but {type(model).__name__} has {scores.shape[1]}."
         )
     return scores

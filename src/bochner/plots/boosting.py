@@ -25,13 +25,13 @@ def plot_rounds(
     Parameters
     ----------
     model : a fitted booster of bochner, or a pipeline that ends with one
-        Of a regressor only losses can be drawn.
+        For a regressor, only losses can be drawn.
     X : array or frame, default None
-        Training rows, as the whole model takes them; with them accuracies are drawn.
+        Training rows, in the form that the whole model accepts. If given, accuracies are drawn.
     y : array (n_samples,), default None
         Their labels.
     X_test : array or frame, default None
-        Rows that were not learned from.
+        Rows that were not used for training.
     y_test : array (n_samples,), default None
         Their labels.
     axes : matplotlib axes, default None

@@ -3,30 +3,32 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ..data.columns import is_frame
-from ..tabular import SpectralClassifier, SpectralRegressor
-from ._canvas import BLUE, last_step, panels, prepared
+from ._canvas import BLUE, panels, tabular_model
 
-# Levels of a category that are drawn at most.
+# Most levels of a category that are drawn.
 _LEVELS = 20
 
 
 def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | None = None) -> Any:
     """Plot the main effects with the largest spread over the rows of X; return the figure.
 
-    Numbers are drawn as a curve over the values that occur, categories as bars. The title states
-    the share of the variance of the predictions that effects of single columns leave out.
+    Numbers are drawn as a curve over the values that occur. Categories, and numbers with only two
+    values, are drawn as bars. The title states the share of the variance of the predictions that
+    effects of single columns do not explain.
 
     Parameters
     ----------
-    model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline that ends with one
-        Of a classifier the log-odds of the second class (of several: the log-probability of the
-        last one) are drawn; columns are those that a pipeline has made.
+    model : SpectralRegressor, SpectralClassifier, or a pipeline that ends with one
+        A fitted model. For a classifier the figure shows effects on the log-odds of the second
+        class; for more than two classes, on the log-probability of the last one. Columns are those
+        that reach the last step of a pipeline.
     X : array or frame
-        Rows that the effects are drawn over, as the whole model takes them.
+        Rows over which the effects are drawn, as in ``predict``.
     n_strongest : int, default 6
-        How many effects are drawn.
+        Number of effects.
     level : float, default None
         Probability of confidence bands, e.g. 0.9, see ``SpectralRegressor.effects``.
 
@@ -39,8 +41,7 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
     >>> len(plot_effects(model, X, n_strongest=1, level=0.9).axes)
     1
     """
-    whole, model = model, last_step(model, "plot_effects", SpectralClassifier, SpectralRegressor)
-    X = prepared(whole, X)
+    model, X = tabular_model(model, X, "plot_effects")
     effects = model.effects(X, max_order=1, level=level)
     main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main
     half = np.zeros(main.shape)
@@ -52,16 +53,21 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6, *, level: float | Non
     figure, axes = panels(names, size=(3.4, 2.6), most=3, sharey=True)
     for j, name in zip(order, names):
         values = _column(X, name, model)
-        draw = _draw_curve if values.dtype.kind in "fiub" else _draw_bars
+        is_curve = values.dtype.kind in "fiub" and len(np.unique(values[values == values])) > 2
+        draw = _draw_curve if is_curve else _draw_bars
         draw(axes[name], values, main[:, j], half[:, j])
         axes[name].set(title="", xlabel=name)
         axes[name].axhline(0, color="black", linewidth=0.6)
         axes[name].grid(alpha=0.3)
-    figure.supylabel(f"change of the {effects.output}")
-    title = f"Effects of single columns; the rest is {effects.rest_share:.0%} of the variance"
-    if level is not None:
-        title += f"; bands of {level:.0%}"
-    figure.suptitle(title, fontsize="medium")
+    outputs: Any = effects.output_names or (model.classes_ if is_classifier(model) else ())
+    of_output = f" of {outputs[-1]}" if len(outputs) else ""
+    figure.supylabel(f"change of the {effects.output}", fontsize="medium")
+    bands = "" if level is None else f", with {level:.0%} confidence bands"
+    figure.suptitle(
+        f"Effects of single columns on the {effects.output}{of_output}{bands}\n"
+        f"(they leave {effects.rest_share:.0%} of its variance unexplained)",
+        fontsize="medium",
+    )
     return figure
 
 

@@ -12,20 +12,20 @@ from ._canvas import blank, last_step, like_given
 
 @dataclass
 class VectorFieldDisplay:
-    """Learned vector field beside its data: arrows, streamlines, and divergence or curl.
+    """Data as arrows, and the learned vector field as streamlines over its divergence or curl.
 
-    Made by ``from_estimator``.
+    ``from_estimator`` creates it.
 
     Parameters
     ----------
     grid : array (n_grid, n_grid, 2)
         Points of the plane.
     field : array (n_grid, n_grid, 2)
-        The vectors there.
+        The predicted vectors at these points.
     color : array (n_grid, n_grid) or None
-        The scalar in the background.
+        The quantity in the background, such as the divergence.
     background : str or None
-        Its name.
+        The name of this quantity.
 
     Examples
     --------
@@ -57,12 +57,12 @@ class VectorFieldDisplay:
     ) -> Self:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
-        ``background`` is "divergence", "curl", "speed", "scalar_potential" or None. For a field in
-        time, ``at`` is one full row of inputs whose coordinates in space are replaced by those of
-        the grid.
-
         The estimator is an ``OperatorRidge`` or ``OperatorKernelRidge``, or a pipeline that ends
-        with one; derivatives of a pipeline are differences.
+        with one. ``background`` is "divergence", "curl", "speed", "scalar_potential" or None. For
+        all models but an ``OperatorRidge`` by itself, derivatives are finite differences.
+
+        For a field that depends on time, ``at`` is one row of inputs. Its coordinates in space are
+        replaced by those of the grid.
         """
         name = "VectorFieldDisplay.from_estimator"
         part = last_step(estimator, name, OperatorRidge, OperatorKernelRidge)
@@ -74,7 +74,7 @@ class VectorFieldDisplay:
         if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(
                 f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of "
-                f"shape {y.shape}. Plot two of its coordinates yourself from estimator.predict."
+                f"shape {y.shape}. For other fields, plot the result of estimator.predict."
             )
         sides = [np.linspace(X[:, column].min(), X[:, column].max(), n_grid) for column in space]
         grid = np.stack(np.meshgrid(*sides), axis=-1)
@@ -123,7 +123,7 @@ class VectorFieldDisplay:
             style = {"cmap": "RdBu_r" if signed else "viridis", "vmin": -limit if signed else 0.0}
             sides = np.moveaxis(self.grid, -1, 0)
             image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **style)
-            self.figure_.colorbar(image, ax=right, label=self.background)
+            self.figure_.colorbar(image, ax=right, label=str(self.background).replace("_", " "))
         lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
         field = np.moveaxis(self.field, -1, 0)
         across, up = self.grid[0, :, 0], self.grid[:, 0, 1]

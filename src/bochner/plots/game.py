@@ -35,9 +35,9 @@ def plot_potential(
     last: Any = None,
     ax: Any = None,
 ) -> Any:
-    """Plot the Fourier potential of a signal over frequencies, with chosen peaks.
+    """Plot the Fourier potential of a signal over frequencies, with chosen peaks; return the axes.
 
-    The map shows √v, in which low peaks stay visible.  Returns the axes.
+    The map shows the square root, in which low peaks stay visible.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def plot_potential(
     signal : array (n_samples,)
         A number for each point.
     bandwidth : float
-        The largest frequency drawn.
+        The largest frequency drawn, in each direction.
     peaks : FourierMeasure, default None
         Frequencies to mark, with their mirror images.
     last : FourierMeasure, default None
-        The newest ones, drawn larger.
+        The frequencies of the last round, marked by larger points.
     ax : matplotlib axes, default None
         Axes to draw on; None creates a figure.
 
@@ -62,7 +62,10 @@ def plot_potential(
     1.0
     """
     X, signal = plane_points(X), np.asarray(signal, dtype=np.float64)
-    ax = given_or_new(ax)
+    if ax is None:
+        ax = given_or_new(ax)
+        names = {"xlabel": "frequency along $x_1$", "ylabel": "frequency along $x_2$"}
+        ax.set(title="square root of the Fourier potential", **names)
     grid = np.linspace(-bandwidth, bandwidth, 161)
     corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     heights = potential(FourierMeasure(corners, np.ones(len(corners))), X, signal).reshape(161, 161)
@@ -79,7 +82,7 @@ def plot_potential(
 
 
 def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
-    """Plot points of the plane, with areas proportional to dual weights; return the axes.
+    """Plot points of the plane whose areas are proportional to dual weights; return the axes.
 
     Parameters
     ----------
@@ -112,22 +115,22 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
 
 
 def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any = None) -> Any:
-    """Plot the score of a classifier over the plane, and its lines at −1, 0 and 1.
+    """Plot the score of a classifier over the plane, with lines at −1, 0 and 1; return the axes.
 
-    Colors show the sign of the score. Returns the axes.
+    Orange areas have positive scores, blue areas negative ones.
 
     Parameters
     ----------
     model : FourierMeasure, or a fitted classifier of two classes
-        Of a measure, an SVM is fitted on its features; a classifier, alone or in a pipeline or
-        search, is drawn as it is.
+        For a measure, an SVM is fitted on its features. A classifier, also in a pipeline or a
+        search, is not fitted again.
     X : array or frame (n_samples, 2)
-        Points of the plane, as the classifier takes them.
+        Points of the plane, in the form that the classifier accepts.
     y : array (n_samples,), default None
-        Their labels, of two classes; a measure needs them, for a classifier the points are drawn
-        with them.
+        Their labels, of two classes. A measure needs them. For a classifier, the points are drawn
+        if labels are given.
     C : float, default 1.0
-        Weight of the loss; for a measure only.
+        Weight of the loss of the SVM; for a measure only.
     ax : matplotlib axes, default None
         Axes to draw on; None creates a figure.
 
@@ -157,7 +160,10 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
     ax.contour(x_axis, y_axis, scores, colors="black", **lines)
     if isinstance(model, FourierMeasure):
         ax.set_aspect("equal")
-    elif y is not None:
+        return ax
+    title = f"positive score: class {model.classes_[1]}; thick line: 0; thin lines: −1 and 1"
+    ax.set_title(title, fontsize="medium")
+    if y is not None:
         for label, color, marker in zip(model.classes_, (BLUE, ORANGE), "o^"):
             style = {"marker": marker, "edgecolors": "white", "linewidths": 0.4}
             rows = X[np.asarray(y) == label]
@@ -178,24 +184,25 @@ def game_evolution(
 ) -> Any:
     """Plot weighted data, potential and boundary of some rounds, one column per round.
 
-    As Bullins et al. 2018, Figure 1a; returns the figure.
+    This is Figure 1a of Bullins et al. 2018. The figure is returned.
 
     Parameters
     ----------
     learner : MarginGame
-        Played on two classes.
+        The learner, for two classes.
     prior : SpectralPrior
-        Prior of the starting points of its search.
+        Prior of the starting points of the search for frequencies.
     X : array (n_samples, 2)
         Points of the plane.
     y : array (n_samples,)
         Their labels.
     rounds : sequence of int, default (1, 10, 30, 100)
-        Rounds that are shown, as far as they are played.
+        Rounds to show. Rounds after the last one are left out.
     bandwidth : float, default None
-        The largest frequency drawn; None takes it from the last measure shown.
+        The largest frequency drawn, in each direction. None: a tenth more than the largest
+        frequency of the last measure shown.
     random_state : None, int, RandomState or Generator, default None
-        For the draws from the prior and the game.
+        Seed of the draws from the prior and of the game.
 
     Examples
     --------
@@ -214,7 +221,10 @@ def game_evolution(
         number for number in set(rounds) if learner.n_rounds is None or number <= learner.n_rounds
     )
     if not wanted:
-        raise ValueError(f"None of rounds={tuple(rounds)} is played: n_rounds={learner.n_rounds}.")
+        raise ValueError(
+            f"None of rounds={tuple(rounds)} exists, since n_rounds={learner.n_rounds}. Choose "
+            "earlier rounds, or set a larger n_rounds."
+        )
     start = prior.resolved(X).sample(200, 2, rng)
     plays: list[Any] = []
     shown = []
@@ -237,7 +247,11 @@ def game_evolution(
         plot_boundary(measure, X, y, learner.C, ax=bottom)
         noun = "frequency" if len(measure) == 1 else "frequencies"
         top.set_title(f"round {played.number}, {len(measure)} {noun}")
-    names = "data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1"
+    names = (
+        "data; area: dual weight",
+        "√potential; dots: frequencies",
+        "SVM score; lines: −1, 0, 1",
+    )
     for axis, name in zip(axes[:, 0], names):
         axis.set_ylabel(name)
     style = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}

@@ -24,18 +24,18 @@ from ._canvas import (
 def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     """Plot similarities to the first landmarks over the plane, and the decision of each model.
 
-    There is one row per model. Returns the figure.
+    There is one row of panels per model. The figure is returned.
 
     Parameters
     ----------
     models : a fitted pipeline, or a dict of str and fitted pipeline
         Its last two steps are ``LandmarkFeatures`` and a classifier of two classes.
     X : array or frame (n_samples, 2)
-        Points drawn on top, as the models take them.
+        Points, in the form that the models accept.
     y : array (n_samples,)
         Their labels, of two classes.
     n_shown : int, default 5
-        Landmarks that are shown.
+        Number of landmarks.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _features(model):
     if len(steps) < 2 or not isinstance(steps[-2], LandmarkFeatures):
         raise TypeError(
             "plot_landmark_maps draws a pipeline that ends with LandmarkFeatures and a classifier, "
-            f"got {shortly(model)}: write e.g. plot_landmark_maps(grid.best_estimator_, X, y)."
+            f"got {shortly(model)}. Write e.g. plot_landmark_maps(grid.best_estimator_, X, y)."
         )
     check_is_fitted(steps[-2])
     return model[:-1]

@@ -1,12 +1,12 @@
-"""Shapley values of one row, from the base value to the explained output."""
+"""Plot of the Shapley values of one row."""
 
 from typing import Any
 
 import numpy as np
 
 from ..data.columns import is_frame
-from ..tabular import ShapleyValues, SpectralClassifier, SpectralRegressor
-from ._canvas import BLUE, GRAY, ORANGE, blank, last_step, prepared
+from ..tabular import ShapleyValues
+from ._canvas import BLUE, GRAY, ORANGE, blank, tabular_model
 
 # Longest text of a cell beside the name of its column.
 _LONGEST_TEXT = 20
@@ -15,17 +15,17 @@ _LONGEST_TEXT = 20
 def plot_shapley(
     model: Any, X: Any = None, *, row: int = 0, n_strongest: int = 8, output: int = -1
 ) -> Any:
-    """Plot the Shapley values of one row as bars, from its base value up to its output.
+    """Plot the Shapley values of one row as bars, from the mean output to the output of this row.
 
-    Bars that raise the output are orange, those that lower it blue. The contribution of members
-    that are not split by columns is a gray bar, if there are some. The figure is returned.
+    Bars that raise the output are orange, those that lower it blue. A gray bar is the contribution
+    of members that cannot be split by columns, if there are any. The figure is returned.
 
     Parameters
     ----------
     model : SpectralRegressor, SpectralClassifier, a pipeline that ends with one, or ShapleyValues
         A fitted model, whose Shapley values are computed for this row, or computed values.
     X : array or frame, default None
-        Rows, as the whole model takes them. Not for ``ShapleyValues``, which hold their rows.
+        Rows, as in ``predict``. Not for ``ShapleyValues``, which have their rows.
     row : int, default 0
         The place of the row.
     n_strongest : int, default 8
@@ -66,6 +66,7 @@ def plot_shapley(
         f"{values.output}{of_output}: {base:,.{n_decimals}f} on average, "
         f"{ends[-1]:,.{n_decimals}f} for this row"
     )
+    axis.set_title("Contribution of each column to one prediction", fontsize="medium")
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)
     return figure
@@ -76,15 +77,12 @@ def _values(model, X, row):
     if isinstance(model, ShapleyValues):
         if X is not None:
             raise ValueError(
-                "ShapleyValues hold their rows, and X was given, too. Write "
+                "ShapleyValues have their rows, but X was given, too. Write "
                 "plot_shapley(values, row=...)."
             )
         _check_row(row, len(model))
         return model, row
-    whole, model = model, last_step(model, "plot_shapley", SpectralClassifier, SpectralRegressor)
-    if X is None:
-        raise ValueError("plot_shapley of a model needs rows. Write plot_shapley(model, X).")
-    X = prepared(whole, X)
+    model, X = tabular_model(model, X, "plot_shapley")
     _check_row(row, X.shape[0])
     place = row % X.shape[0]
     return model.shapley(_rows(X, slice(place, place + 1))), 0
@@ -115,7 +113,7 @@ def _bars(values, row, n_strongest, output):
         sizes.append(own[others].sum())
     colors = [ORANGE if size > 0 else BLUE for size in sizes]
     if np.any(values.rest):
-        names, sizes, colors = [*names, "rest"], [*sizes, rest], [*colors, GRAY]
+        names, sizes, colors = [*names, "not split by columns"], [*sizes, rest], [*colors, GRAY]
     return names, np.array(sizes), colors, base
 
 

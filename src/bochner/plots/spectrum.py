@@ -12,22 +12,22 @@ from ._canvas import BLUE, GRAY, given_or_new, last_step, shortly
 
 # Frequencies drawn for the spectrum of the prior.
 _PRIOR_DRAWS = 20_000
-_LENGTH = "length of the frequency ‖ω‖"
+_LENGTH = "length of the frequency ‖ω‖ (longer: the kernel changes faster)"
 
 
 def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state: Any = 0) -> Any:
-    """Plot weights summed by the length of their frequencies, beside the prior's.
+    """Plot a histogram of the lengths of frequencies, by weight; return the axes.
 
-    Returns the axes.
+    The histogram of the prior is drawn behind it.
 
     Parameters
     ----------
     model : a fitted SpectralFeatures, a pipeline that ends with one, or a FourierMeasure
-        With any learner, or none; a measure has no prior beside it.
+        With any learner, or none. A measure is drawn without a prior.
     ax : matplotlib axes, default None
         Axes to draw on; None creates a figure.
     n_bins : int, default 30
-        Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer
+        Number of bins from zero to 1.25 times the 95 % quantile of the lengths; longer frequencies
         are left out.
     random_state : None, int, RandomState or Generator, default 0
         For the frequencies of the prior's spectrum.
@@ -59,15 +59,15 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     bins = np.linspace(0, last, n_bins + 1)
     for own, (measure, style) in zip(lengths, shown, strict=True):
         ax.hist(own, bins, weights=measure.weights / measure.mass, **style)
-    ax.set(xlabel=_LENGTH, ylabel="share of the kernel's mass", xlim=(0, last))
+    ax.set(xlabel=_LENGTH, ylabel="share of the total weight", xlim=(0, last))
     ax.legend()
     return ax
 
 
 def plot_weights(model: Any, ax: Any = None) -> Any:
-    """Plot learned weights, relative to the prior's, against the length of frequencies.
+    """Plot weights of candidates, relative to the prior's, by length of frequency; return the axes.
 
-    Returns the axes. The size of the kept ones shows how often they were drawn.
+    Selected candidates are circles, which are larger if a candidate was drawn more often.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     features = _features(model, "plot_weights")
     if not isinstance(features.learner, AlignmentLearner):
         raise TypeError(
-            "plot_weights compares weights of candidates with the prior's, and "
+            "plot_weights compares the learned weights of candidates with the prior's, but "
             f"learner={features.learner!r} has none to compare. "
-            "Fit with PacBayes or OptimalAlignment, or draw plot_spectrum or plot_kernel_profile."
+            "Fit with PacBayes or OptimalAlignment, or use plot_spectrum or plot_kernel_profile."
         )
     ax = given_or_new(ax)
     norms = np.linalg.norm(features.candidates_.frequencies, axis=1)
@@ -105,8 +105,8 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     dots = {"s": 6, "color": GRAY, "alpha": 0.5, "linewidths": 0}
     ax.scatter(norms, ratios, label="candidates", **dots)
     rings = {"s": 14 + 6 * np.minimum(times, 20), "facecolors": "none", "edgecolors": BLUE}
-    ax.scatter(norms[kept], ratios[kept], label="kept", **rings)
-    ax.axhline(1, color="black", linewidth=0.8, label="prior")
+    ax.scatter(norms[kept], ratios[kept], label="selected", **rings)
+    ax.axhline(1, color="black", linewidth=0.8, label="as in the prior")
     ax.set(xlabel=_LENGTH, ylabel="learned weight / prior weight", yscale="log")
     ax.legend()
     return ax
@@ -122,18 +122,17 @@ def plot_kernel_profile(
 ) -> Any:
     """Plot the learned kernel against distance, in random directions, beside the prior's kernel.
 
-    The line is the mean over directions, the band holds nine tenths of them: a wide band means that
-    the learner has found directions that matter more than others.
+    The line is the mean over directions, and the band contains 90 % of them. A wide band means that
+    some directions matter more than others.
 
     Parameters
     ----------
     model : a fitted SpectralFeatures, or a pipeline that ends with one
-        With any learner, or none; learners by alignment also have the prior's own sample to compare
-        with.
+        With any learner, or none. For learners by alignment, the sample of the prior is drawn, too.
     ax : matplotlib axes, default None
         Axes to draw on; None creates a figure.
     largest_distance : float, default None
-        End of the curves; None ends where the prior's kernel is negligible.
+        End of the curves; None ends where the sampled kernel is negligible.
     n_directions : int, default 50
         Random directions.
     random_state : None, int, RandomState or Generator, default 0
@@ -155,7 +154,7 @@ def plot_kernel_profile(
     measures = {"sampled" if features.learner is None else "learned": (features.measure_, BLUE)}
     if isinstance(features.learner, AlignmentLearner):
         measures = {
-            "prior, sampled": (features.candidates_, GRAY),
+            "prior (sample)": (features.candidates_, GRAY),
             "learned": (features.learned_, BLUE),
         }
     first, _ = next(iter(measures.values()))
@@ -172,11 +171,12 @@ def plot_kernel_profile(
     for name, (measure, color) in measures.items():
         profiles = profiles_of(measure.kernel)
         low, high = np.quantile(profiles, [0.05, 0.95], axis=0)
-        ax.fill_between(distances, low, high, color=color, alpha=0.2, linewidth=0)
+        band = {"label": f"{name}: 90% of the directions", "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(distances, low, high, color=color, **band)
         ax.plot(distances, profiles.mean(axis=0), color=color, label=name)
     exact = profiles_of(features.prior_.kernel).mean(axis=0)
     dashes = {"color": "black", "linestyle": "--", "linewidth": 1}
-    ax.plot(distances, exact, label="prior, closed form", **dashes)
+    ax.plot(distances, exact, label="prior (exact)", **dashes)
     ax.set(xlabel="distance ‖x − z‖", ylabel="kernel k(x − z)", xlim=(0, largest))
     ax.legend()
     return ax
@@ -187,7 +187,7 @@ def _features(model, drawn):
     features = last_step(model, drawn, SpectralFeatures)
     if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
-            f"{drawn} draws frequencies, and the measure of {shortly(features)} is a "
-            f"{type(features.measure_).__name__}; of harmonics, draw plot_harmonics."
+            f"{drawn} draws frequencies, but the measure of {shortly(features)} is a "
+            f"{type(features.measure_).__name__}. For harmonics, use plot_harmonics."
         )
     return features

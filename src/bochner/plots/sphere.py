@@ -1,4 +1,4 @@
-"""Functions on the sphere: the harmonics of a measure, and the data."""
+"""Plots on the sphere: the harmonics of a measure, and the data."""
 
 from typing import Any
 
@@ -23,11 +23,11 @@ def plot_harmonics(
     Parameters
     ----------
     measure : HarmonicMeasure, or a fitted SpectralFeatures, or a pipeline that ends with one
-        Whose harmonics are drawn.
+        The measure, or the features that have learned it.
     n_shown : int, default 3
-        How many of them.
+        Number of harmonics.
     X : array (n_samples, 3), default None
-        Points of the sphere, drawn first in a panel of their own.
+        Points on the sphere, drawn in the first panel.
     y : array (n_samples,), default None
         Their labels.
     axes : sequence of 3-D matplotlib axes, default None
@@ -39,7 +39,7 @@ def plot_harmonics(
     >>> from bochner import HarmonicMeasure
     >>> figure = plot_harmonics(HarmonicMeasure(np.array([[1, 0], [2, 3]]), np.array([0.3, 0.7])))
     >>> figure.axes[0].get_title()
-    'harmonic (2, 3), weight 0.70'
+    'degree 2, harmonic 3: weight 0.70'
     """
     measure = _harmonics(measure).merged()
     order = np.argsort(-measure.weights)[:n_shown]
@@ -50,7 +50,7 @@ def plot_harmonics(
         axes = blank(1, n_panels, size=size, squeeze=False, subplot_kw=kind)[1][0]
     elif len(axes) < n_panels:
         raise ValueError(
-            f"Got {len(axes)} axes for {n_panels} panels; give as many, or a smaller n_shown."
+            f"Got {len(axes)} axes for {n_panels} panels. Give one for each, or a smaller n_shown."
         )
     panels = axes[:n_panels]
     if with_data:
@@ -72,9 +72,9 @@ def _harmonics(model):
     features = last_step(model, "plot_harmonics", SpectralFeatures)
     if not isinstance(features.measure_, HarmonicMeasure):
         raise TypeError(
-            f"plot_harmonics draws harmonics, and the measure of {shortly(features)} has "
-            "frequencies; draw plot_spectrum. "
-            "MarginGame(peaks=HarmonicPeaks(...)) learns harmonics."
+            f"plot_harmonics draws harmonics, but the measure of {shortly(features)} has "
+            "frequencies. Use plot_spectrum, or learn harmonics by "
+            "MarginGame(peaks=HarmonicPeaks(...))."
         )
     return features.measure_
 
@@ -106,5 +106,5 @@ def _draw_harmonic(panel, measure, atom):
     flat = {"shade": False, "linewidth": 0, "antialiased": False, "rasterized": True}
     panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **steps, **flat)
     degree, position = measure.indices[atom]
-    title = f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}"
+    title = f"degree {degree}, harmonic {position}: weight {measure.weights[atom]:.2f}"
     panel.set_title(title, **_TITLE)

@@ -213,7 +213,6 @@ class ConvexProblem:
         row_bytes = 8 * (self.measure.scalar.n_columns + 4 * self.measure.n_outputs)
         design = Block(with_constant, self.measure.scalar.block())
         block = Block(function, design, self.loss, *arguments, row_bytes=row_bytes)
-        block.allows_nan = isinstance(self.loss, ObservedLoss)
         return self.rows.sum(block, *self._signals)
 
 

@@ -303,7 +303,7 @@ class EigenFactorization(Factorization):
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * self.rows.feature_mean.size + (len(alphas) + 2) * n_outputs)
         weighted = data.weights is not None
-        block = Block(self._errors_block, alphas, weighted, row_bytes=row_bytes, allows_nan=True)
+        block = Block(self._errors_block, alphas, weighted, row_bytes=row_bytes)
         sums, weight = data.rows.sum(block, *self._signals(data))
         return sums / (weight * n_outputs)
 
@@ -327,7 +327,7 @@ class EigenFactorization(Factorization):
     def leave_one_out(self, alpha: float, data: TrainingData) -> Any:
         """Return predictions by the fits without each row and its copies."""
         row_bytes = 16 * self.rows.feature_mean.size
-        block = Block(self._left_out_block, alpha, row_bytes=row_bytes, allows_nan=True)
+        block = Block(self._left_out_block, alpha, row_bytes=row_bytes)
         signals = self._signals(data)
         return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=signals)
 

@@ -37,7 +37,7 @@ class PartialStatistics(RidgeStatistics):
     ) -> PartialStatistics:
         """Sum over the rows in one pass; ``features`` maps a block of rows to its features."""
         row_bytes = 24 * len(shift)
-        block = Block(_observed_sums_block, features, shift, row_bytes=row_bytes, allows_nan=True)
+        block = Block(_observed_sums_block, features, shift, row_bytes=row_bytes)
         names = ("gram", "cross", "target_gram", "feature_sum", "target_sum", "observed")
         sums = dict(zip(names, data.rows.sum(block, *data.signals), strict=True))
         return cls(**sums, weight=float(sums["observed"].mean()), shift=shift)

@@ -13,7 +13,7 @@ from .columns.reader import ColumnReader
 from .errors import needed
 
 
-def of_columns(name: str) -> Any:
+def on_table_columns(name: str) -> Any:
     """Return a method of a pipeline that calls the method ``name`` of its tabular model.
 
     The first step reads the columns of X. The pipeline has the method if the model has it.

@@ -57,15 +57,17 @@ def _of_table(facts: Facts) -> dict[str, Any]:
 
 
 def _columns(facts):
+    """Return (name, (role, reason)) of each column, the most important first."""
     return sorted(facts.columns.items(), key=lambda item: -facts.importance.get(item[0], -1.0))
 
 
 def description_text(model: Any) -> str:
     """Return ``description`` as lines for a terminal."""
     content = description(model)
+    facts = Facts.from_json(model.facts_) if isinstance(model, TableModel) else None
     lines = {"model": content["model"]}
-    if isinstance(model, TableModel):
-        lines |= _table_lines(Facts.from_json(model.facts_))
+    if facts is not None:
+        lines |= _table_lines(facts)
     else:
         lines["parameters"] = ", ".join(f"{n}={v}" for n, v in content["parameters"].items())
         lines["columns"] = ", ".join(content["columns"] or [f"{content['n_columns']} without name"])
@@ -73,9 +75,8 @@ def description_text(model: Any) -> str:
         lines["members"] = ", ".join(f"{m['name']} {m['weight']:.0%}" for m in content["members"])
     width = max(map(len, lines))
     text = "\n".join(f"{name:{width}}  {value}" for name, value in lines.items())
-    if not isinstance(model, TableModel):
+    if facts is None:
         return text
-    facts = Facts.from_json(model.facts_)
     rows = [
         [name, role, f"{facts.importance[name]:.1%}" if name in facts.importance else "–", why]
         for name, (role, why) in _columns(facts)

@@ -29,7 +29,7 @@ class Contributions:
     rest: np.ndarray
 
     def strongest(self, n: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return places and values of the ``n`` largest, (n_rows, n), and the sum of the others."""
+        """Return places and values of the ``n`` largest of each row, and the sum of the others."""
         order = np.argsort(-np.abs(self.values), axis=1, kind="stable")[:, :n]
         values = np.take_along_axis(self.values, order, axis=1)
         others = self.values.copy()
@@ -43,17 +43,17 @@ def contributions(model: TableModel, frame: Any, outputs: np.ndarray) -> Contrib
     Those of columns that were made from one column of the table are added. Of several outputs, row
     i has those of ``outputs[i]``.
     """
-    found, reader = model[-1].shapley(frame), model[0]
-    values = np.asarray(found.values, np.float64)
+    shapley, reader = model[-1].shapley(frame), model[0]
+    values = np.asarray(shapley.values, np.float64)
     n_rows = len(values)
-    base = np.broadcast_to(found.base_values, (n_rows, *values.shape[2:]))
-    rest = np.broadcast_to(found.rest, base.shape)
+    base = np.broadcast_to(shapley.base_values, (n_rows, *values.shape[2:]))
+    rest = np.broadcast_to(shapley.rest, base.shape)
     if values.ndim == 3:
         rows = np.arange(n_rows)
         values, base, rest = values[rows, :, outputs], base[rows, outputs], rest[rows, outputs]
     columns = list(reader.roles_)
     totals = np.zeros((n_rows, len(columns)))
-    for name, own in zip(found.names, values.T, strict=True):
+    for name, own in zip(shapley.names, values.T, strict=True):
         totals[:, columns.index(reader.sources_[name])] += own
     return Contributions(columns, totals, base, rest)
 
@@ -78,7 +78,7 @@ class Explanation:
         return cls(labels, contributions(model, frame, outputs))
 
     def columns(self, target: str, strongest: int | None) -> dict[str, Any]:
-        """Return named columns: a contribution of each column, or those of the strongest ones."""
+        """Return named columns: all contributions, or the strongest ones with their columns."""
         parts = self.parts
         named: dict[str, Any] = {f"predicted {target}": self.labels, "base value": parts.base}
         if strongest is None:

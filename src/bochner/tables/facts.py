@@ -1,6 +1,6 @@
 """Facts about a fitted table model: typed values, and the same as plain JSON (``facts_``).
 
-A field marked ``_flat`` has its own fields beside the others in JSON, not below its name.
+In JSON, the fields of a field marked ``_flat`` are among those of its owner, not below its name.
 """
 
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
@@ -121,8 +121,8 @@ class Curve:
 class Effects:
     """Strongest effects of single columns.
 
-    ``level`` is the level of their bands. ``rest_share`` is the variance that effects of single
-    columns leave out, as a share of that of the outputs.
+    ``level`` is the level of their bands. ``rest_share`` is the share of the variance of the
+    outputs that effects of single columns leave out.
     """
 
     outputs: list[str]

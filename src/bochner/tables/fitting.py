@@ -19,7 +19,7 @@ from ..tabular import SpectralClassifier, SpectralRegressor
 from ..tabular.notebook import prior_in_words
 from .columns.names import column_named
 from .columns.reader import ColumnReader, checked_roles
-from .delegation import importances_by_column, of_columns
+from .delegation import importances_by_column, on_table_columns
 from .errors import TableError
 from .evaluate.baselines import baseline_models, sampled_rows
 from .evaluate.copies import seen_inputs
@@ -50,7 +50,7 @@ from .facts import (
 )
 from .provenance import cost_since, provenance
 from .read.pieces import ROWS_AT_ONCE
-from .read.reading import with_different_names
+from .read.reading import with_unique_names
 from .read.spooling import rows_of
 
 # A class with less than this part of its equal share is rare.
@@ -85,12 +85,12 @@ class TableModel(Pipeline):
 
     facts_: dict[str, Any]
 
-    predict_interval = of_columns("predict_interval")
-    effects = of_columns("effects")
-    input_gradient = of_columns("input_gradient")
-    shapley = of_columns("shapley")
-    novelty = of_columns("novelty")
-    imputed_cells = of_columns("imputed_cells")
+    predict_interval = on_table_columns("predict_interval")
+    effects = on_table_columns("effects")
+    input_gradient = on_table_columns("input_gradient")
+    shapley = on_table_columns("shapley")
+    novelty = on_table_columns("novelty")
+    imputed_cells = on_table_columns("imputed_cells")
 
     @property
     def feature_importances_(self) -> Any:
@@ -162,7 +162,7 @@ def fit_table(
     ('regression', 30)
     """
     started = time.perf_counter()
-    frame = with_different_names(frame)
+    frame = with_unique_names(frame)
     target = column_named(target, frame.columns)
     options = _Options.of(list(frame.columns), target, roles, split, threshold, monotone)
     rows = usable_rows(frame, target, task, options.roles, options.split.column)
@@ -425,7 +425,7 @@ def _class_facts(y, truth, ours):
 
 
 def _threshold_facts(spec, model, truth, ours):
-    """Return the threshold, and the mistakes on held-out rows beside those at 0.5."""
+    """Return the threshold, with its mistakes on held-out rows and those of 0.5."""
     if spec is None:
         return None
     score, positive = ours.of(truth.positive, truth), truth.is_positive

@@ -30,8 +30,8 @@ class ModelFileError(ValueError):
 def save(model: Any, path: str | Path) -> None:
     """Write a fitted estimator to a file, completely or not at all.
 
-    A model that ``load`` would refuse raises an error before anything is written: one with
-    functions, or with steps that are not on the list of ``load``.
+    A model that ``load`` would refuse raises an error before anything is written. Such models have
+    functions, or steps that are not on the list of ``load``.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def save(model: Any, path: str | Path) -> None:
 def load(path: str | Path) -> Any:
     """Return the estimator in a file that ``save`` wrote.
 
-    Nothing in a file is executed: each object is of a type on a fixed list, or the file is refused.
-    So is a file that needs more memory than 512 MB and than eight times its size, and a model that
-    fails on a made-up row.
+    Nothing in a file is executed: a file with an object of a type that is not on a fixed list is
+    refused. A file is also refused if it needs more memory than 512 MB and than eight times its
+    size, or if its model fails on a made-up row.
 
     Parameters
     ----------

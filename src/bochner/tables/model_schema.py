@@ -141,12 +141,12 @@ class _Decoder:
             raise RefusedModel(
                 f"it contains objects of type {module}.{name} ({loader}), which no model needs"
             )
-        number = node.get("__id__")
-        if not isinstance(number, int):
+        identity = node.get("__id__")
+        if not isinstance(identity, int):
             return builder(self, node, depth + 1)
-        if number not in self._shared or not _is_same(self._shared[number][0], node):
-            self._shared[number] = node, builder(self, node, depth + 1)
-        return self._shared[number][1]
+        if identity not in self._shared or not _is_same(self._shared[identity][0], node):
+            self._shared[identity] = node, builder(self, node, depth + 1)
+        return self._shared[identity][1]
 
     def _spend(self, n_bytes):
         self._left -= n_bytes
@@ -158,7 +158,7 @@ class _Decoder:
     def scalar(self, node, depth):
         content = node["content"]
         if content.lstrip()[:1] in ("[", "{"):
-            raise RefusedModel("a value of its description is a container")
+            raise RefusedModel("its description has a container in place of a value")
         return json.loads(content)
 
     def sequence(self, node, depth):
@@ -173,19 +173,19 @@ class _Decoder:
     def dictionary(self, node, depth):
         content, kinds = node["content"], _list(node["key_types"]["content"])
         if not isinstance(content, dict) or len(content) != len(kinds):
-            raise RefusedModel("a dictionary of it has another number of keys than of their types")
+            raise RefusedModel("it has a dictionary with unequal numbers of keys and key types")
         keys = (_KEY_TYPES.get((kind["__module__"], kind["__class__"])) for kind in kinds)
-        found = {}
+        values = {}
         for key_type, (key, value) in zip(keys, content.items()):
             if key_type is None:
-                raise RefusedModel("a key of a dictionary of it is neither a text nor a number")
-            found[key_type(key)] = self.build(value, depth)
-        return found
+                raise RefusedModel("it has a dictionary whose keys are neither texts nor numbers")
+            values[key_type(key)] = self.build(value, depth)
+        return values
 
     def slice(self, node, depth):
         ends = [node["content"][name] for name in ("start", "stop", "step")]
         if not all(end is None or type(end) is int for end in ends):
-            raise RefusedModel("a slice of it does not consist of integers")
+            raise RefusedModel("it has a slice that does not consist of integers")
         return slice(*ends)
 
     def type(self, node, depth):
@@ -198,7 +198,7 @@ class _Decoder:
             return self._object_array(node, depth)
         name = node["file"]
         if node["type"] != "numpy" or not isinstance(name, str):
-            raise RefusedModel("an array of it is stored in an unknown way")
+            raise RefusedModel("it has an array that is stored in an unknown way")
         self._spend(_COPIES * _checked_array_bytes(self._archive, name))
         with self._archive.open(name) as file:
             array = np.lib.format.read_array(file, allow_pickle=False)
@@ -214,7 +214,7 @@ class _Decoder:
         """Build an array of texts or other objects, of one dimension."""
         items = self.sequence(node, depth)
         if self.build(node["shape"], depth) != (len(items),):
-            raise RefusedModel("an array of objects of it does not have the shape it announces")
+            raise RefusedModel("it has an array of objects whose shape contradicts its header")
         array = np.empty(len(items), dtype=object)
         for k, item in enumerate(items):
             array[k] = item
@@ -223,7 +223,7 @@ class _Decoder:
     def dtype(self, node, depth):
         array = self.build(node["content"], depth)
         if not isinstance(array, np.ndarray):
-            raise RefusedModel("a dtype of it is not stored as one")
+            raise RefusedModel("it has a dtype that is not stored as one")
         return array.dtype
 
     def generator(self, node, depth):
@@ -231,7 +231,7 @@ class _Decoder:
         seed = self.build(node["content"]["seed_seq"], depth)
         state = self.build(node["content"]["bit_generator"], depth)
         if seed.pop("pool_size") != 4 or state["bit_generator"] != "PCG64":
-            raise RefusedModel("a random generator of it is not one of np.random.default_rng")
+            raise RefusedModel("it has a random generator that np.random.default_rng does not make")
         bits = np.random.PCG64(np.random.SeedSequence(**seed))
         bits.state = state
         return np.random.Generator(bits)
@@ -243,23 +243,22 @@ class _Decoder:
         content = node.get("content")
         attributes = (None if content is None else self.build(content, depth)) or {}
         if not isinstance(attributes, dict) or not all(map(_is_attribute, attributes)):
-            raise RefusedModel(f"a {kind.__name__} of it is stored without names")
+            raise RefusedModel(f"it has a {kind.__name__} whose attributes have no names")
         if issubclass(kind, BaseEstimator):
             return _estimator(kind, attributes)
         names = {field.name for field in fields(kind)}
         for name in set(attributes) - names:
             if not isinstance(getattr_static(kind, name, None), cached_property):
-                raise RefusedModel(f"a {kind.__name__} of it has an unknown attribute {name!r}")
+                raise RefusedModel(f"it has a {kind.__name__} with an unknown attribute {name!r}")
         return kind(**{name: value for name, value in attributes.items() if name in names})
 
 
 def _estimator(kind, attributes):
     """Build an estimator; parameters that the file does not have get their defaults."""
     for name, value in attributes.items():
-        if hasattr(type(own := getattr_static(kind, name, None)), "__get__") and not isinstance(
-            own, cached_property
-        ):
-            raise RefusedModel(f"a {kind.__name__} of it has an attribute in place of its {name!r}")
+        of_class = getattr_static(kind, name, None)
+        if hasattr(type(of_class), "__get__") and not isinstance(of_class, cached_property):
+            raise RefusedModel(f"it has a {kind.__name__} with a value in place of its {name!r}")
         if name in _LARGEST and not 0 <= np.sum(value) <= _LARGEST[name]:
             raise RefusedModel(
                 f"{name} of a {kind.__name__} is {value!r:.40}, need at most {_LARGEST[name]}"
@@ -274,7 +273,7 @@ def _estimator(kind, attributes):
     if set(attributes) - set(parameters) - {"_sklearn_version"}:  # it is fitted
         for name in dir(kind):
             if isinstance(getattr_static(kind, name), cached_property) and name not in attributes:
-                raise RefusedModel(f"a {kind.__name__} of it lacks {name!r}")
+                raise RefusedModel(f"it has a {kind.__name__} without {name!r}")
     instance = kind.__new__(kind)
     instance.__setstate__(parameters | attributes)
     return instance
@@ -294,7 +293,7 @@ def _is_same(node, other):
 
 def _list(content):
     if not isinstance(content, list):
-        raise RefusedModel("a sequence of it is invalid")
+        raise RefusedModel("it has an invalid sequence")
     return content
 
 

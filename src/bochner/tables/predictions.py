@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,66 @@ _NOVELTY = "novelty"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def check_request(facts: Facts, *, proba: bool, interval: float | None) -> None:
-    """Raise an error before any work if the model has no such predictions."""
-    if proba and not facts.classify:
-        raise TableError("--proba is for classification; this model predicts numbers.")
-    if interval is not None and facts.classify:
-        raise TableError(
-            "--interval is for regression; this model predicts classes. Use --proba for their "
-            "probabilities."
-        )
-    if interval is not None and not 0 < interval < 1:
-        raise TableError(f"--interval must be between 0 and 1, e.g. 0.9; got {interval:g}.")
+@dataclass(frozen=True)
+class Request:
+    """Requested columns besides the prediction: probabilities, bounds of a level, novelty."""
+
+    proba: bool
+    interval: float | None
+    novelty: bool
+
+    def check(self, facts: Facts) -> None:
+        """Raise an error before any work if the model has no such predictions."""
+        if self.proba and not facts.classify:
+            raise TableError("--proba is for classification; this model predicts numbers.")
+        if self.interval is None:
+            return
+        if facts.classify:
+            raise TableError(
+                "--interval is for regression; this model predicts classes. Use --proba for their "
+                "probabilities."
+            )
+        if not 0 < self.interval < 1:
+            raise TableError(
+                f"--interval must be between 0 and 1, e.g. 0.9; got {self.interval:g}."
+            )
+
+    def columns(self, model: TableModel, facts: Facts, frame: Any) -> dict[str, Any]:
+        """Return named columns for rows that the first step has read."""
+        fitted = model["model"]
+        shares = fitted.predict_proba(frame) if self.proba else None
+        labels = fitted.predict(frame) if shares is None else fitted._labels(shares)
+        predicted: dict[str, Any] = {f"predicted {facts.target}": labels}
+        if self.interval is not None:
+            predicted |= zip(self._bounds(), fitted.predict_interval(frame, self.interval).T)
+        if shares is not None:
+            predicted |= zip(_probability_names(facts), shares.T)
+        return predicted | ({_NOVELTY: fitted.novelty(frame)} if self.novelty else {})
+
+    def as_json(self, frame: Any, facts: Facts, keep: Sequence[str]) -> dict[str, Any]:
+        """Return a frame of these columns, and of columns to keep, as JSON values."""
+        columns = {name: [_plain(value) for value in frame[name]] for name in frame.columns}
+
+        def rows(names):
+            return [list(row) for row in zip(*(columns[name] for name in names))]
+
+        content: dict[str, Any] = {"predictions": columns[f"predicted {facts.target}"]}
+        if self.interval is not None:
+            content |= {"interval": self.interval, "intervals": rows(self._bounds())}
+        if self.proba and facts.of_classes is not None:
+            shares = rows(_probability_names(facts))
+            content |= {"classes": facts.of_classes.classes, "probabilities": shares}
+        if self.novelty:
+            content["novelty"] = columns[_NOVELTY]
+        return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
+
+    def _bounds(self):
+        assert self.interval is not None
+        return [f"{side} {100 * self.interval:g} %" for side in ("lower", "upper")]
+
+
+def _probability_names(facts):
+    return [f"probability of {label}" for label in facts.of_classes.classes]
 
 
 def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
@@ -48,30 +98,8 @@ def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
         raise TableError("--safe-cells is for CSV files, whose texts a spreadsheet may execute.")
 
 
-def prediction_pieces(
-    model: TableModel,
-    facts: Facts,
-    pieces: Iterable[tuple[Any, Any]],
-    keep: Sequence[str],
-    strays: dict[str, Strays],
-    cells: UnfamiliarCells,
-    *,
-    proba: bool,
-    interval: float | None,
-    novelty: bool,
-) -> Iterator[Any]:
-    """Yield a frame of kept columns and predictions for each piece of a table."""
-
-    def answer(frame):
-        predicted = _predicted(model["model"], facts, frame, proba, interval)
-        return predicted | ({_NOVELTY: model["model"].novelty(frame)} if novelty else {})
-
-    for kept, predicted in answered_pieces(model, pieces, keep, strays, cells, answer):
-        yield as_frame(kept, predicted)
-
-
 def as_frame(kept: dict[str, Any], answers: dict[str, Any]) -> Any:
-    """Return kept columns and columns of answers, which must have other names, in one frame."""
+    """Return kept columns and columns of answers in one frame; their names must differ."""
     clash = next((name for name in kept if name in answers), None)
     if clash is not None:
         raise TableError(f"Column {clash!r} cannot be kept: a column of predictions has its name.")
@@ -86,10 +114,11 @@ def answered_pieces(
     cells: UnfamiliarCells,
     answer: Callable[[Any], Any],
 ) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield kept columns, and ``answer`` of the columns for the model, for each piece of a table.
+    """Yield the columns to keep and the answer for each piece of a table.
 
-    A piece is a pair: the frame, and the same as written in the file. ``strays`` collects values
-    that had to be changed, ``cells`` missing values and unknown levels.
+    A piece is a pair of frames, as it was read and as it is written in the file. The first step of
+    the model reads the frame for ``answer``. ``strays`` collects values that had to be changed, and
+    ``cells`` collects missing values and unknown levels.
     """
     for table, written in pieces:
         names = [column_named(name, written.columns, " to keep") for name in keep]
@@ -102,29 +131,10 @@ def answered_pieces(
         yield kept, answers
 
 
-def _predicted(model, facts, frame, proba, interval):
-    shares = model.predict_proba(frame) if proba else None
-    labels = model.predict(frame) if shares is None else model._labels(shares)
-    predicted: dict[str, Any] = {f"predicted {facts.target}": labels}
-    if interval is not None:
-        predicted |= zip(_interval_names(interval), model.predict_interval(frame, interval).T)
-    if shares is not None:
-        predicted |= zip(_probability_names(facts), shares.T)
-    return predicted
-
-
-def _interval_names(interval):
-    return [f"{side} {100 * interval:g} %" for side in ("lower", "upper")]
-
-
-def _probability_names(facts):
-    return [f"probability of {label}" for label in facts.of_classes.classes]
-
-
 def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:
     """Yield CSV text for each frame, the first with a header.
 
-    ``safe_cells``: an apostrophe before texts that a spreadsheet would run as a formula.
+    ``safe_cells`` puts an apostrophe before texts that a spreadsheet would run as formulas.
     """
     for k, frame in enumerate(frames):
         frame = _with_times_written(_without_formulas(frame) if safe_cells else frame)
@@ -169,32 +179,6 @@ def _with_times_written(frame):
 
     times = [name for name in frame.columns if frame[name].dtype.kind in "Mm"]
     return frame.assign(**{name: list(map(written, frame[name])) for name in times})
-
-
-def as_json_values(
-    frame: Any,
-    facts: Facts,
-    *,
-    proba: bool,
-    interval: float | None,
-    novelty: bool,
-    keep: Sequence[str],
-) -> dict[str, Any]:
-    """Return predictions, probabilities, intervals, novelty and kept columns for JSON."""
-    columns = {name: [_plain(value) for value in frame[name]] for name in frame.columns}
-
-    def rows(names):
-        return [list(row) for row in zip(*(columns[name] for name in names))]
-
-    content: dict[str, Any] = {"predictions": columns[f"predicted {facts.target}"]}
-    if interval is not None:
-        content |= {"interval": interval, "intervals": rows(_interval_names(interval))}
-    if proba and facts.of_classes is not None:
-        shares = rows(_probability_names(facts))
-        content |= {"classes": facts.of_classes.classes, "probabilities": shares}
-    if novelty:
-        content["novelty"] = columns[_NOVELTY]
-    return content | ({"kept": {name: columns[name] for name in keep}} if keep else {})
 
 
 def kept_rows(kept: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def _column_reasons(columns):
 
 
 def repeated_text(facts: Facts) -> list[str]:
-    """Return sentences on repeated rows, and on held-out inputs that training rows have too."""
+    """Return sentences on repeated rows, and on held-out inputs that also occur in training."""
     lines, repeated, seen = [], facts.repeated, facts.seen
     if repeated is not None:
         meaning = (
@@ -86,20 +86,21 @@ def repeated_text(facts: Facts) -> list[str]:
 
 def balance_text(facts: Facts) -> list[str]:
     """Return the number of rows of each class, the most frequent first."""
-    found = facts.of_classes
-    if found is None:
+    of_classes = facts.of_classes
+    if of_classes is None:
         return []
-    counts = sorted(zip(found.class_counts, map(str, found.classes)), key=lambda pair: -pair[0])
+    pairs = zip(of_classes.class_counts, map(str, of_classes.classes))
+    counts = sorted(pairs, key=lambda pair: -pair[0])
     shown = [
         f"{label!r} {count} ({count / facts.n_rows:.1%})" for count, label in counts[:_MAX_CLASSES]
     ]
     more = f" and {len(counts) - _MAX_CLASSES} more" if len(counts) > _MAX_CLASSES else ""
-    positive = "" if found.positive is None else f"; positive class: {found.positive!r}"
+    positive = "" if of_classes.positive is None else f"; positive class: {of_classes.positive!r}"
     return [f"Classes: {', '.join(shown)}{more}{positive}."]
 
 
 def monotone_text(facts: Facts) -> list[str]:
-    """Return a sentence on the columns with which predictions rise or fall, if there are some."""
+    """Return a sentence on the columns with which predictions must rise or fall."""
     if not facts.monotone:
         return []
     positive = None if facts.of_classes is None else facts.of_classes.positive
@@ -113,27 +114,27 @@ def monotone_text(facts: Facts) -> list[str]:
 
 
 def threshold_text(facts: Facts) -> list[str]:
-    """Return the decision threshold and its mistakes on held-out rows, if one was requested."""
+    """Return a sentence on the decision threshold, if one was requested."""
     chosen = facts.threshold
     if chosen is None or facts.of_classes is None:
         return []
     (false, missed), (false_half, missed_half) = chosen.mistakes, chosen.mistakes_at_half
     return [
-        f"Decision threshold: predicts {facts.of_classes.positive!r} from a probability of "
-        f"{chosen.value:.3g} on ({chosen.asked}, chosen on training rows). Held-out rows: {false} "
-        f"false positives and {missed} false negatives; at 0.5, {false_half} and {missed_half}. "
-        "Other models predict the most probable class."
+        f"Decision threshold: {facts.of_classes.positive!r} is predicted if its probability is at "
+        f"least {chosen.value:.3g} ({chosen.asked}, chosen on training rows). Held-out rows: "
+        f"{false} false positives and {missed} false negatives, instead of {false_half} and "
+        f"{missed_half} with the threshold 0.5. Other models predict the most probable class."
     ]
 
 
 def certificate_text(facts: Facts) -> str:
-    """Return the statement about later rows that the held-out rows prove, and its limits."""
-    found, split = facts.ours.certificate, facts.split
-    confidence = f"with {found.confidence:.0%} confidence"
+    """Return the certified statement about other rows, with its assumption."""
+    certificate, split = facts.ours.certificate, facts.split
+    confidence = f"with {certificate.confidence:.0%} confidence"
     rows = f"the {facts.n_test} held-out ones"
     like = "such rows" if split.kind == "time" else f"rows drawn like {rows}"
-    if isinstance(found, ErrorCertificate):
-        bound = f"at most {found.certified:.2%}"
+    if isinstance(certificate, ErrorCertificate):
+        bound = f"at most {certificate.certified:.2%}"
         if split.kind == "group":
             return (
                 f"Certified: {confidence}, the mean error over groups drawn like the "
@@ -147,12 +148,12 @@ def certificate_text(facts: Facts) -> str:
             "Rows of one group are not independent, so no interval is certified; coverage on the "
             "held-out groups is an estimate."
         )
-    elif found.half_width is None:
+    elif certificate.half_width is None:
         return "There are too few held-out rows for a certified interval."
     else:
         claim = (
-            f"at least {found.coverage:.0%} of predictions are within ±{found.half_width:.4g} of "
-            f"the true value, for {like}"
+            f"at least {certificate.coverage:.0%} of predictions are within "
+            f"±{certificate.half_width:.4g} of the true value, for {like}"
         )
     if split.kind == "time":
         return (
@@ -163,21 +164,21 @@ def certificate_text(facts: Facts) -> str:
 
 
 def refit_text(facts: Facts) -> list[str]:
-    """Return the limits of the evaluation if all rows were fitted afterwards."""
+    """Return a note on the evaluation if all rows were fitted afterwards."""
     if not facts.refitted:
         return []
     return [
         f"The model in the file was fitted again, on all {facts.n_rows} rows. The evaluation and "
-        f"the certificate are about the model fitted on {facts.n_train} rows; the one in the file "
-        "is seldom worse, but no row is left to prove it."
+        f"the certificate are about the model fitted on {facts.n_train} rows. The one in the file "
+        "is seldom worse, but no held-out row is left to test it."
     ]
 
 
 def cost_text(facts: Facts) -> str:
     """Return time and peak memory."""
     peak = facts.cost.peak_bytes
-    memory = "" if peak is None else f", at most {peak / 1e9:.2f} GB of memory"
-    return f"All {facts.n_rows} rows in {facts.cost.seconds:.0f} s{memory}."
+    memory = "" if peak is None else f" and at most {peak / 1e9:.2f} GB of memory"
+    return f"Reading, fitting and evaluating took {facts.cost.seconds:.0f} s{memory}."
 
 
 def shown_metrics(facts: Facts) -> list[str]:

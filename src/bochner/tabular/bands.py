@@ -1,15 +1,16 @@
 """Confidence bands of effects: posterior standard deviations of linear functionals.
 
 An effect is a linear functional L of the fitted function. Each kernel member is the posterior mean
-of a Gaussian process with covariance s² κ, noise of variance s² ridge / weight of a row, and a free
-intercept. Its kernel κ includes the linear part. The posterior variance of the effect is
-s² (L L' κ − (c; 0)ᵀ M⁻¹ (c; 0)), with c = L κ(·, rows) and M the matrix of the solved system.
+of a Gaussian process with covariance s² κ and a free intercept. The noise of a row has variance
+s² ridge / weight, and κ includes the linear part. The posterior variance of the effect is
+s² (L L' κ − (c; 0)ᵀ M⁻¹ (c; 0)). Here c = L κ(·, rows), and M is the matrix of the solved system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,12 @@ class Bands:
     def first_output(self) -> Bands:
         """Return the bands of the first output, without an axis of outputs."""
         return Bands(self.level, self.main[..., 0], self.pairs[..., 0])
+
+
+def check_level(level: Any) -> None:
+    """Raise an error unless ``level`` is a probability between 0 and 1."""
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
 
 
 def effect_bands(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial, wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -22,32 +22,20 @@ from ..data.checks import check_weights
 from ..data.inputs import TableInputs
 from ..data.tables import open_table
 from ..data.unfamiliar import collect_unfamiliar
-from ..expansions.dependence import GroupValues
 from ..learners.evidence import Evidence, LearnedPrior
-from . import fitting
-from .bands import KernelSystem, effect_bands
-from .blending import Blend
-from .directions import directions, refuse_monotone
-from .effects import (
-    LinearQuantity,
-    LinkedQuantity,
-    TableEffects,
-    check_level,
-    check_pairs,
-    column_importances,
-    table_effects,
-)
-from .imputation import count_marks, integrated, mean_over_donors
+from . import explanations, fitting, learning
+from .bands import KernelSystem
+from .directions import directions
+from .effects import LinearQuantity, LinkedQuantity, column_importances
+from .imputation import integrated, mean_over_donors
 from .members import Members
 from .monotone import Rearrangement
 from .neighbors import Neighbors
 from .notebook import model_html, quick_importances
-from .novelty import novelty
 from .preparation import PreparedData, TableData, prepare_all_rows, prepare_columns, with_codes
-from .replacing import column_groups
-from .shapley import ShapleyValues, blend_shapley
 
-# Default evidence, and that for labels of many rows: over 1000 rows pay for labels only.
+# Default evidence, and that for labels of many rows. More than 1000 rows improve the priors for
+# labels only.
 _USUAL = Evidence(standardize=False)
 _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
 # One leaf of 10 000 rows was better than two on most tables, in the same time.
@@ -124,39 +112,28 @@ def limit_threads(method: Callable) -> Callable:
     return limited
 
 
+@dataclass(eq=False, repr=False)
 class SpectralModel(Estimator):
     """Base class of ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _defaults: ClassVar = {"evidence": _USUAL}
-    _ridge_steps: int  # half decades between the noise of the evidence and the ridge at most
-    _prepared_parts: str  # name of the first task of a fit
+    # Most half decades between the noise of the evidence and the ridge.
+    _ridge_steps: ClassVar[int]
+    # Name of the first task of a fit.
+    _prepared_parts: ClassVar[str]
+    # No field, as it has no annotation. Files of models without it use this value.
+    _rearrangement = None  # type: Rearrangement | None
 
-    inputs_: TableInputs
-    blend_: Blend
-    _rearrangement: Rearrangement | None = None
-
-    def __init__(
-        self,
-        priors: Any = None,
-        evidence: Evidence | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        trees: bool = False,
-        max_leaf_rows: int = _MOST_LEAF_ROWS,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        max_exact_rows: Any = "deprecated",
-        monotonic_cst: Any = None,
-    ):
-        self.priors = priors
-        self.evidence = evidence
-        self.categorical_features = categorical_features
-        self.trees = trees
-        self.max_leaf_rows = max_leaf_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.max_exact_rows = max_exact_rows
-        self.monotonic_cst = monotonic_cst
+    priors: Any = None
+    evidence: Evidence | None = None
+    _: KW_ONLY
+    categorical_features: Any = "from_dtype"
+    trees: bool = False
+    max_leaf_rows: int = _MOST_LEAF_ROWS
+    n_jobs: int | None = None
+    random_state: Any = None
+    max_exact_rows: Any = "deprecated"
+    monotonic_cst: Any = None
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -167,7 +144,7 @@ class SpectralModel(Estimator):
         """Fit the model.
 
         Equal rows count as copies of one observation, unless the same inputs occur with different
-        outcomes; see the user guide on weights and repeated rows.
+        outcomes. See the user guide on weights and repeated rows.
 
         Parameters
         ----------
@@ -225,7 +202,7 @@ class SpectralModel(Estimator):
                 )
             self.evidence._check_parameters()
         check_flag(self.trees, "trees")
-        return fitting.check_priors(self.priors)
+        return learning.check_priors(self.priors)
 
     def _most_leaf_rows(self) -> int:
         return self.max_exact_rows if self._has_former_name() else self.max_leaf_rows
@@ -239,9 +216,9 @@ class SpectralModel(Estimator):
         return has_leaves or (is_classifier(self) and n_rows > fitting.LEAVE_ONE_OUT_ROWS)
 
     def _read(self, X, y, sample_weight) -> Any:
-        """Return the rows that have a weight; too many for one leaf have their copies merged.
+        """Return the rows that have a weight, without copies if they are too many for one leaf.
 
-        Rows without weight stay in a table on Dask.
+        A table on Dask keeps its rows without weight.
         """
         table = open_table(self, X, reset=True).in_memory(self._most_leaf_rows())
         n_rows = table.shape[0]
@@ -273,18 +250,19 @@ class SpectralModel(Estimator):
                 rng,
                 priors,
             )
-            preparation = fitting.choose_rank_encoding(preparation, rng)
-            self.inputs_, sample, note = preparation.inputs, preparation.data, preparation.note
+            preparation = learning.choose_rank_encoding(preparation, rng)
+            self.inputs_: TableInputs = preparation.inputs
+            sample, note = preparation.data, preparation.note
             if hasattr(self.inputs_, "feature_names_in_"):
                 self.feature_names_in_ = self.inputs_.feature_names_in_
             priors = with_codes(priors, self.inputs_)
             evidence = self._evidence(len(sample))
-            rows = fitting.learning_rows(evidence, len(sample), len(priors), rng)
-            learn = partial(fitting.learn_prior, evidence, priors[0])
-            first = fitting.timed(self._choose_scale, data, sample, rows[0], learn)
+            rows = learning.learning_rows(evidence, len(sample), len(priors), rng)
+            learn = partial(learning.learn_prior, evidence, priors[0])
+            first = learning.timed(self._choose_scale, data, sample, rows[0], learn)
         costs = self._costs(data)
         sample = self._scaled_and_weighted(sample, costs)
-        families = fitting.learn_families(evidence, priors, sample, rows, tasks, first)
+        families = learning.learn_families(evidence, priors, sample, rows, tasks, first)
         if is_large:
             prepared, more = prepare_all_rows(data, self.inputs_)
             sample, note = self._scaled_and_weighted(prepared, costs), note or more
@@ -300,7 +278,8 @@ class SpectralModel(Estimator):
         some = np.linspace(0, n_rows - 1, min(n_rows, _BACKGROUND_ROWS)).round().astype(np.intp)
         self._background = np.array(leaves.data.Z[some], dtype=np.float64)
         held_out = np.stack([one.solved.held_out for one in members])
-        weights = self._blend(members, held_out, leaves.evaluation, rng)
+        blend, weights = self._blend(members, held_out, leaves.evaluation, rng)
+        self.blend_: Any = blend  # a Mixture for labels
         self._systems = self._kernel_systems(members, weights, leaves)
         self._reports = fitting.member_reports(members, weights, leaves.evaluation)
         prior = fitting.heaviest_prior(members, weights)
@@ -335,7 +314,7 @@ class SpectralModel(Estimator):
         return target
 
     def _blend(self, members, held_out, evaluation, rng):
-        """Blend the members by their scores of held-out rows, and return their weights."""
+        """Return the blend of the members by their scores of held-out rows, and all weights."""
         raise NotImplementedError
 
     def _quantity(self, output) -> LinearQuantity | LinkedQuantity:
@@ -362,8 +341,6 @@ class SpectralModel(Estimator):
         """Return (n_samples, n_outputs, ...) in the shape of y."""
         return outputs
 
-    # Steps that they share.
-
     def _evidence(self, n_rows):
         """Return the parameter ``evidence``, or its default for this number of rows."""
         if self.evidence is not None:
@@ -375,13 +352,13 @@ class SpectralModel(Estimator):
     def _map_rows(self, X, function, n_columns, of_completed=None):
         """Return ``function(prepared rows)``, (n_samples, n_columns), block by block.
 
-        The result of a row with unfamiliar cells is ``of_completed`` of its ``completed_rows``, or
+        For a row with unfamiliar cells, return ``of_completed`` of its ``completed_rows``. None is
         the mean of ``function`` over these.
         """
         check_is_fitted(self)
         if of_completed is None:
             of_completed = partial(mean_over_donors, function)
-        # Means over donors are monotone in a column that the choice of donors does not depend on.
+        # Donors are chosen without the constrained columns, so that means over them are monotone.
         fixed = self._rearrangement
         ignored = () if fixed is None else tuple(self.inputs_.sources_[fixed.columns].tolist())
         mapped = integrated(self._neighbors, function, of_completed, ignored)
@@ -396,63 +373,10 @@ class SpectralModel(Estimator):
     def _table_in_memory(self, X):
         check_is_fitted(self)
         refusal = TypeError(
-            "Effects, Shapley values and derivatives are of rows in memory, not on a cluster. Give "
-            "some of them, e.g. X.head() or X[:1000].compute()."
+            "Effects, Shapley values and derivatives need rows in memory, but X is on a cluster. "
+            "Give some of its rows, e.g. X.head() or X[:1000].compute()."
         )
         return open_table(self, X).in_memory(-1, refusal)
-
-    @limit_threads
-    def novelty(self, X: Any) -> Any:
-        """Return how far each row lies outside the training rows, from 0 to 1.
-
-        0.5 is typical of new rows like the training rows, of which 5 % have more than 0.95. 0.99
-        means: farther away than 99 % of the training rows are from the others. The distance is
-        −log of the learned kernel to the nearest of at most 2000 training rows, drawn at random. So
-        columns without influence on the target hardly count. A level that training rows did not
-        have is different from all others. Cells do not count if they are missing in columns that
-        were complete in training. Give new rows: those that were drawn have a novelty near zero.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The share of training rows, each left out once, that are at most as far away.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bochner import SpectralRegressor
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> model = SpectralRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
-        >>> model.novelty([[0.0, 0.1], [5.0, -5.0]]) > 0.95
-        array([False,  True])
-        """
-        check_is_fitted(self)
-        return self._map_marks(X, partial(novelty, self._neighbors))
-
-    @limit_threads
-    def imputed_cells(self, X: Any) -> Any:
-        """Return the number of cells in each row over whose values predictions are averaged.
-
-        These are cells that are missing in columns that were complete in training, and levels that
-        training rows did not have. Predictions for such a row are means over 16 training rows: the
-        nearest ones by the learned kernel of all other columns, of at most 2000 drawn at random.
-        Each of them supplies all these cells at once.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows, as in ``fit``.
-
-        Returns
-        -------
-        array of int of shape (n_samples,)
-        """
-        return self._map_marks(X, count_marks).astype(int)
 
     @property
     def members_(self) -> Members:
@@ -465,166 +389,21 @@ class SpectralModel(Estimator):
     def feature_importances_(self) -> np.ndarray:
         """Importance of each column of the table, (n_columns,); their sum is one.
 
-        The importance of column j is S_j = mean_i ½ ‖f(x_i) − f(x_i with column j of another
-        row)‖², divided by Σ_j S_j. This is Jansen's estimate of the total effect of a column, over
-        up to 256 evenly spread training rows; the other row is half of them further on.
+        The importance of column j is S_j / Σ_k S_k, with S_j = mean_i ½ ‖f(x_i) − f(x'_i)‖². Here
+        x'_i is x_i with the cell in column j of another row. This is Jansen's estimate of the total
+        effect of a column. The rows are up to 256 evenly spread training rows, and the other row is
+        half of them further on.
         """
         check_is_fitted(self)
         return column_importances(self.blend_, self.inputs_, self._background)
 
-    @limit_threads
-    def effects(
-        self,
-        X: Any,
-        max_order: int = 2,
-        *,
-        level: float | None = None,
-        output: str = "auto",
-        pairs: Any = None,
-    ) -> TableEffects:
-        """Split predictions into effects of columns, of pairs of columns, and the rest.
+    novelty = limit_threads(explanations.novelty)
+    imputed_cells = limit_threads(explanations.imputed_cells)
+    effects = limit_threads(explanations.effects)
+    shapley = limit_threads(explanations.shapley)
+    input_gradient = limit_threads(explanations.input_gradient)
 
-        Effects are centered partial dependence of the whole model over up to 256 evenly spread
-        training rows, see ``TableEffects``. The parts add up to the prediction.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-        max_order : {1, 2}, default=2
-            With 1, effects of pairs are part of the rest. Main effects do not depend on it.
-        level : float, default None
-            Probability of pointwise confidence bands, e.g. 0.9. Bands need a linear scale, one
-            leaf, and kernel members alone. Time grows with n² for each value or pair of values.
-        output : str, default "auto"
-            The explained quantity. For a regressor "prediction" (the default) or "scale", the scale
-            of ``target_scale_``, on which members are added. For a classifier "log-odds" (the
-            default, see ``decision_function``) or "probability".
-        pairs : list of (str, str), default None
-            The pairs of columns to compute; None is all of them.
-
-        Returns
-        -------
-        TableEffects
-            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
-            where log-odds and probability are those of ``classes_[1]``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bochner import SpectralRegressor
-        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
-        >>> model = SpectralRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 1])
-        >>> effects = model.effects(X)
-        >>> bool(np.allclose(effects.total(), model.predict(X)))
-        True
-        >>> effects.strongest(1)[0][0]
-        'x1'
-        """
-        refuse_monotone(self, "Effects")
-        table, inputs = self._table_in_memory(X), self.inputs_
-        quantity, chosen = self._quantity(output), check_pairs(pairs, max_order, inputs)
-        linear = None if level is None else check_level(level, quantity)
-        Z = table.transform(inputs).astype(np.float64, copy=False)
-        own = GroupValues.of(Z, column_groups(inputs)[1])
-        effects = table_effects(quantity, inputs, self._background, own, chosen)
-        if linear is not None and level is not None:
-            bands = effect_bands(
-                linear.blend, linear.systems, self._background, own, chosen, linear.unit, level
-            )
-            effects = replace(effects, bands=bands)
-        return effects if effects.output_names else effects.first_output()
-
-    @limit_threads
-    def shapley(self, X: Any, *, background: int | None = None) -> ShapleyValues:
-        """Split the output of each row exactly into Shapley values of the columns.
-
-        The value of a column is the change of the output when its cell replaces that of a
-        background row, averaged over all orders of replacing the columns and over all background
-        rows. It is an integral of a polynomial, and computed without sampling, to rounding errors.
-
-        A regressor explains its predictions; if ``target_scale_`` is logarithmic, these are on its
-        scale, log(y + shift) or asinh((y − shift) / width). A classifier explains ``scores``.
-        Probabilities are not explained: they are not sums of products over columns, so that exact
-        values would need 2^n_columns evaluations. Members that are not such sums (trees, waves of a
-        classifier, own priors without ``has_column_factors``) are in ``rest``.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-        background : int, default None
-            Largest number of background rows. They are evenly spread over at most 256 training
-            rows, which are evenly spread themselves. None is 64. The time is proportional to it.
-            With several leaves, the background of a row are those in its leaf or, if these are
-            fewer than 16, training rows of the leaf.
-
-        Returns
-        -------
-        ShapleyValues
-            Without an axis of outputs for one-dimensional y of a regressor, and for two classes,
-            where the score of the second class is explained.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bochner import SpectralRegressor
-        >>> X = np.random.default_rng(0).normal(size=(60, 2))
-        >>> model = SpectralRegressor(random_state=0).fit(X, 3 * X[:, 0])
-        >>> model.shapley(X[:5])
-        ShapleyValues(5 rows, 2 columns, prediction, rest 0%)
-        """
-        if background is not None:
-            check_count(background, "background")
-        refuse_monotone(self, "Shapley values")
-        table = self._table_in_memory(X)
-        values, base, rest = blend_shapley(
-            self.blend_,
-            self.inputs_,
-            table.transform(self.inputs_),
-            self._background,
-            background,
-        )
-        unit, center, has_one_output = self._scores_scale()
-        values, base, rest = unit * values, center + unit * base, unit * rest
-        if has_one_output:
-            values, base, rest = values[..., 0], base[..., 0], rest[..., 0]
-        names, explained = tuple(self.inputs_.names_), self._explained()
-        return ShapleyValues(values, base, table.source, names, rest, *explained)
-
-    @limit_threads
-    def input_gradient(self, X: Any) -> np.ndarray:
-        """Return the derivatives of ``predict_proba`` or ``predict`` in the columns of the table.
-
-        They are per unit of a column: per day for dates, and booleans count as zero and one.
-        Laplace kernels and ranks have a kink at every training value: the result there is the mean
-        of both one-sided derivatives. The derivative is NaN for categories and missing numbers, and
-        zero for columns that were constant in training.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_columns)
-            Rows in memory.
-
-        Returns
-        -------
-        array of shape (n_samples, n_outputs, n_columns)
-            For one-dimensional y of a regressor (n_samples, n_columns).
-        """
-        refuse_monotone(self, "Derivatives")
-        table = self._table_in_memory(X)
-        Z, numbers = table.transform(self.inputs_), self.inputs_.numbers_
-        # If kernels and ranks have a kink at the same place, the mean of products is not the
-        # product of means: the chain rule holds from each side.
-        sides = (-1, 1) if self.inputs_.ranks > 0 else (0,)
-        gradient: Any = 0.0
-        for side in sides:
-            of_prepared = self._slopes(Z, side)
-            one_sided = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
-            one_sided[:, :, numbers] = of_prepared[:, :, : len(numbers)]
-            of_inputs = self.inputs_.slopes(table.source, side)
-            gradient = gradient + one_sided * of_inputs[:, None] / len(sides)
-        return self._as_given(gradient)
+    # --- in notebooks -----------------------------------------------------------------------------
 
     def _repr_html_inner(self):
         return self._html_repr()

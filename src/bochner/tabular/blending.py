@@ -25,8 +25,8 @@ _EQUAL_ROWS = 50.0
 # Candidates for the smallest score: least squares may give a class a negative score, which has no
 # logarithm. Noisy labels need a high one, classes that hardly overlap a low one.
 _FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
-# Rows that count as being of any class (Platt 1999): scores that separate all held-out rows do not
-# prove certainty.
+# Rows that count as being of any class (Platt 1999): even if scores separate all held-out rows,
+# probabilities must not be zero or one.
 _DOUBT = 2.0
 
 
@@ -91,6 +91,7 @@ class ProbabilityLink:
 
 def class_scores(scores: np.ndarray) -> np.ndarray:
     """Return one column per class; a single column belongs to the second of two classes."""
+    scores = np.asarray(scores, np.float64)
     return np.column_stack([1 - scores, scores]) if scores.shape[1] == 1 else scores
 
 
@@ -137,11 +138,11 @@ class Mixture(Blend):
     def probabilities_of(self, scores: Iterable[np.ndarray]) -> np.ndarray:
         """Return ``probabilities`` from the scores of each member."""
         parts = zip(self.weights, self.links, scores)
-        return np.sum([w * link.probabilities(_by_class(own)) for w, link, own in parts], axis=0)
+        return np.sum([w * link.probabilities(class_scores(own)) for w, link, own in parts], axis=0)
 
     def log_probabilities_of(self, scores: Iterable[np.ndarray]) -> np.ndarray:
         """Return ``log_probabilities`` from the scores of each member."""
-        logs = [link.log_probabilities(_by_class(own)) for link, own in zip(self.links, scores)]
+        logs = [link.log_probabilities(class_scores(own)) for link, own in zip(self.links, scores)]
         return logsumexp(logs, axis=0, b=np.reshape(self.weights, (-1, 1, 1)))
 
     def probability_jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
@@ -151,12 +152,8 @@ class Mixture(Blend):
             slopes = member.jacobian(Z, side)
             if slopes.shape[1] == 1:
                 slopes = np.concatenate([-slopes, slopes], axis=1)
-            total = total + weight * link.jacobian(_by_class(member.evaluate(Z))) @ slopes
+            total = total + weight * link.jacobian(class_scores(member.evaluate(Z))) @ slopes
         return total
-
-
-def _by_class(scores):
-    return class_scores(np.asarray(scores, np.float64))
 
 
 def used_members(weights: np.ndarray) -> np.ndarray:
@@ -173,9 +170,9 @@ def blend_weights(
     .. math:: \min_{w \ge 0} \sum_i h_i \|y_i - \bar y - \sum_m w_m (s_{mi} - \bar y)\|^2
         + \rho \|w - 1/M\|^2
 
-    Here s is ``held_out`` (n_members, n_samples, n_outputs), y ``targets`` (n_samples, n_outputs),
-    h ``row_weights`` (n_samples,), and ρ is 100 times the smallest mean squared error of a member.
-    The solution is divided by its sum.
+    Here s is ``held_out`` (n_members, n_samples, n_outputs), y is ``targets`` (n_samples,
+    n_outputs), and h is ``row_weights`` (n_samples,). The penalty ρ is 100 times the smallest mean
+    squared error of a member. The solution is divided by its sum.
 
     >>> import numpy as np
     >>> y = np.arange(50.0)[:, None]
@@ -209,8 +206,8 @@ def mixture_weights(logs: np.ndarray, row_weights: np.ndarray) -> np.ndarray:
         + \frac{\rho M}{2} \|w - 1/M\|^2
 
     Here ``logs`` (n_members, n_samples) has log p, the log-probabilities of the true classes of
-    held-out rows, h is ``row_weights`` (n_samples,), M the number of members, and ρ is 50 times the
-    smallest mean log-loss of a member.
+    held-out rows. M is the number of members, and h is ``row_weights`` (n_samples,). The penalty ρ
+    is 50 times the smallest mean log-loss of a member.
 
     >>> import numpy as np
     >>> mixture_weights(np.log([[0.9] * 100, [0.3] * 100]), np.ones(100)).round(2)

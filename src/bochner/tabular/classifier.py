@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,6 @@ from .._estimator import Classifier
 from .._loops.threads import ordered_map
 from ..data import of_predictions
 from ..data.targets import Labels
-from ..learners.evidence import Evidence
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Mixture, ProbabilityLink, class_scores, mixture_weights, used_members
 from .effects import LinkedQuantity
@@ -21,6 +21,7 @@ from .monotone import monotone_mixture
 from .replacing import BlendReplacements
 
 
+@dataclass(eq=False, repr=False)
 class SpectralClassifier(Classifier, SpectralModel):
     __doc__ = f"""Classifier for tables: a blend of exact kernel machines with learned kernels.
 
@@ -56,36 +57,10 @@ class SpectralClassifier(Classifier, SpectralModel):
     True
     """
 
-    blend_: Mixture
     _ridge_steps = 6
     _prepared_parts = "columns"
-
-    def __init__(
-        self,
-        priors: Any = None,
-        evidence: Evidence | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        trees: bool = False,
-        max_leaf_rows: int = 10_000,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        max_exact_rows: Any = "deprecated",
-        monotonic_cst: Any = None,
-    ):
-        super().__init__(
-            priors,
-            evidence,
-            categorical_features=categorical_features,
-            trees=trees,
-            max_leaf_rows=max_leaf_rows,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            max_exact_rows=max_exact_rows,
-            monotonic_cst=monotonic_cst,
-        )
-        self.class_weight = class_weight
+    _: KW_ONLY
+    class_weight: Any = None
 
     def _read_target(self, y, n_rows, kept, weights):
         """Return the labels of the rows ``kept``, without classes that have no weight."""
@@ -118,12 +93,12 @@ class SpectralClassifier(Classifier, SpectralModel):
         ]
         weights = used_members(mixture_weights(np.stack(logs), counts))
         used = np.flatnonzero(weights)
-        self.blend_ = Mixture(
+        blend = Mixture(
             tuple(members[k].solved.expansion for k in used),
             tuple(weights[used].tolist()),
             tuple(links[k] for k in used),
         )
-        return weights
+        return blend, weights
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the least-squares scores of the members, weighted as their probabilities are.
@@ -227,7 +202,7 @@ class SpectralClassifier(Classifier, SpectralModel):
 
     def _explained(self):
         names = tuple(map(str, self.classes_))
-        return (f"score of {names[1]}", ()) if len(names) == 2 else ("scores", names)
+        return (f"score of {names[1]}", ()) if len(names) == 2 else ("score", names)
 
     def _slopes(self, Z, side):
         """Return ∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""

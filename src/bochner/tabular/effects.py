@@ -25,10 +25,11 @@ class TableEffects:
     """Effects f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest of columns.
 
     Effects are centered partial dependence. PD_S(x) is the mean of f over the background rows with
-    the columns S of x, the constant is the mean of f over these rows, main_j = PD_j − constant, and
-    pair_jk = PD_jk − PD_j − PD_k + constant. The rest has effects of more columns at once.
+    the columns S of x, and the constant is the mean of f over these rows. So main_j = PD_j −
+    constant, and pair_jk = PD_jk − PD_j − PD_k + constant. The rest has the effects of three and
+    more columns.
 
-    With several outputs or classes, arrays have a last axis of these.
+    With several outputs or classes, arrays have one more axis for them, the last one.
 
     Attributes
     ----------
@@ -149,9 +150,9 @@ class LinearQuantity:
 class LinkedQuantity:
     """A function of the members of a blend that is not linear.
 
-    ``evaluate(Z)`` is the quantity. ``replaced(Z, groups)`` returns a function of chosen groups and
-    values, which is the quantity for all pairs of a value and a row of Z, (n_values, n_rows,
-    n_outputs).
+    ``evaluate(Z)`` returns the quantity at rows Z. ``replaced(Z, groups)`` returns a function
+    ``(chosen, values)``: the quantity, (n_values, n_rows, n_outputs), for all pairs of a value of
+    the chosen groups and a row of Z.
     """
 
     name: str
@@ -180,10 +181,8 @@ def has_bands(quantity: LinearQuantity | LinkedQuantity) -> bool:
     return isinstance(quantity, LinearQuantity) and len(quantity.systems) > 0
 
 
-def check_level(level: Any, quantity: LinearQuantity | LinkedQuantity) -> LinearQuantity:
-    """Return the quantity, or raise if it has no bands of this level."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
+def require_bands(quantity: LinearQuantity | LinkedQuantity) -> LinearQuantity:
+    """Return the quantity, or raise an error if it has no bands."""
     if isinstance(quantity, LinearQuantity) and quantity.systems:
         return quantity
     raise ValueError(
@@ -196,7 +195,7 @@ def check_level(level: Any, quantity: LinearQuantity | LinkedQuantity) -> Linear
 def check_pairs(
     pairs: Sequence[tuple[str, str]] | None, max_order: int, inputs: TableInputs
 ) -> list[tuple[int, int]]:
-    """Return the chosen pairs of groups of columns, all of them for None."""
+    """Validate ``pairs``, and return pairs of numbers of groups; all of them for None."""
     if max_order not in (1, 2):
         raise ValueError(f"max_order must be 1 (main effects) or 2 (and pairs), got {max_order!r}.")
     used, _ = column_groups(inputs)
@@ -241,9 +240,10 @@ def table_effects(
 def column_changes(
     blend: Blend, sources: np.ndarray, rows: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each column of a table, and squared changes of the scores if another row gives it.
+    """Yield each column of a table, and the squared changes of the scores without it.
 
-    ``sources`` are the columns of the table from which the prepared columns of ``rows`` come.
+    The cells of the column are replaced by those of another row. ``sources`` are the columns of the
+    table from which the prepared columns of ``rows`` come.
     """
     others, before = np.roll(rows, len(rows) // 2, axis=0), blend.evaluate(rows)
     for j in np.unique(sources):

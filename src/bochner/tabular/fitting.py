@@ -1,31 +1,24 @@
-"""Steps of a fit of the tabular models: ranks, priors, exact members, waves, trees, blend."""
+"""Members of the blend: the split of the rows, exact kernel machines, waves, trees, reports."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.base import clone
 
-from .._checks import refuse_class
 from .._estimator import FitTasks
-from .._loops.threads import at_most_threads, ordered_map, thread_count
+from .._loops.threads import at_most_threads, thread_count
 from ..data import LocalRows
 from ..data.repetitions import held_out_size
-from ..data.targets import Labels, Values
 from ..data.training import TrainingData
 from ..expansions.leaves import LeafExpansion, LeafTree, column_scales
-from ..learners.evidence import Evidence, LearnedPrior, check_learnable
-from ..priors import Anova, Gaussian, Laplace, SpectralPrior, WithCategories
+from ..learners.evidence import Evidence, LearnedPrior
+from ..priors import SpectralPrior
+from .learning import Family, learn_again, timed, timed_results
 from .members import Member
-from .preparation import Preparation, PreparedData, with_codes
+from .preparation import PreparedData
 from .solving import Solved, solve_holding_out, solve_leaving_out
 from .trees import cross_fitted_trees
 from .waves import solve_descending
@@ -35,27 +28,8 @@ from .waves import solve_descending
 LEAVE_ONE_OUT_ROWS = 3500
 # Kernel matrices of several families are computed at once if one is not larger than this.
 _TOGETHER_BYTES = 2**29
-# Leaves that are solved at once, rows from which each learns its own rates, and steps.
-_MOST_MATRICES, _LEAF_LEARNING_ROWS, _LEAF_STEPS = 8, 1000, 5
-# Steps of the evidence of a family that starts from the first one. With fewer rows each family
-# learns on its own: that takes a fraction of a second, and the members differ more. So it does with
-# more rows, of which each family has its own sample.
-_WARM_STEPS, _WARM_ROWS = {"n_iterations": 4, "n_refinements": 3}, (600, 1000)
-# The default families.
-_PRIORS = (Anova(), Laplace(), Gaussian())
-# Evidence that chooses between numbers and ranks, by a few iterations on some rows.
-_RANK_EVIDENCE, _RANK_PRIOR = Evidence(n_rows=500, n_iterations=10, standardize=False), Laplace()
-# The share of ranks that is tried, and the gain in nats per row that it needs.
-_RANKS, _LEAST_GAIN = 0.5, 1e-3
-
-
-@dataclass(frozen=True)
-class Family:
-    """A learned prior, its name, and the seconds that it took."""
-
-    name: str
-    learned: LearnedPrior
-    seconds: float
+# Leaves that are solved at once.
+_MOST_MATRICES = 8
 
 
 @dataclass(frozen=True)
@@ -68,190 +42,9 @@ class Candidate:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Timed:
-    """A result, and the seconds that it took."""
-
-    result: Any
-    seconds: float
-
-
-def timed(work: Callable, *arguments: Any) -> Timed:
-    """Return the result of ``work``, and the seconds that it took."""
-    begun = time.perf_counter()
-    result = work(*arguments)
-    return Timed(result, time.perf_counter() - begun)
-
-
-def check_priors(priors: Any) -> tuple[SpectralPrior, ...]:
-    """Return one prior, several, or the default three, all of families that evidence can learn."""
-    if priors is None:
-        return _PRIORS
-    priors = tuple(priors) if isinstance(priors, (tuple, list)) else (priors,)
-    if not len(priors):
-        raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
-    for prior in priors:
-        refuse_class(prior, "priors")
-        if not isinstance(prior, SpectralPrior):
-            raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
-        check_learnable(prior)
-    return priors
-
-
-def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
-    """Return the name of each family, numbered if it occurs more than once."""
-    plain = [one.prior if isinstance(one, WithCategories) else one for one in priors]
-    names = [type(prior).__name__.lower() for prior in plain]
-    return [
-        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
-        for k, name in enumerate(names)
-    ]
-
-
-def timed_results(
-    work: Callable[[Any], Any],
-    items: Sequence[Any],
-    tasks: Iterable[int],
-    together: bool = True,
-    fewest: int = 1,
-) -> list[Timed]:
-    """Return ``work`` of each item until ``tasks`` ends, and of ``fewest`` items in any case.
-
-    Items are on a thread each if ``together``, otherwise one after the other with all threads.
-    """
-    work = partial(timed, work)
-    with closing(ordered_map(work, items) if together else (work(one) for one in items)) as each:
-        results = [result for _, result in zip(tasks, each)]
-        return results + list(islice(each, max(0, fewest - len(results))))
-
-
-# --- learned priors -------------------------------------------------------------------------------
-
-
-def choose_rank_encoding(preparation: Preparation, rng: np.random.Generator) -> Preparation:
-    """Replace half of each number by its rank if the evidence of some rows is in favor of it."""
-    inputs, data = preparation.inputs, preparation.data
-    if not any(knots.shape[1] > 2 for knots in inputs.knots_):
-        return preparation
-    ranked = copy(inputs).set_params(ranks=_RANKS)
-    if not _prefers_ranks(preparation, ranked, rng):
-        return preparation
-    Z = ranked.transform(preparation.table.take(np.arange(len(data))))
-    return replace(preparation, inputs=ranked, data=replace(data, Z=Z))
-
-
-def _prefers_ranks(preparation, ranked, rng):
-    """Return True if ``ranked`` gains 0.001 nats per row."""
-    data, most = preparation.data, _RANK_EVIDENCE.n_rows
-    n_rows = len(data)
-    some = np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
-    sample = data.take(some)
-    target = sample.target
-    values = target.codes if isinstance(target, Labels) else target.rows
-    spread = np.ptp(values, axis=0)
-    if not np.any(spread > 0):
-        return False
-    if isinstance(target, Values):
-        # Rescale first: squares of huge values would overflow.
-        target = Values((values - values.min(axis=0)) / np.where(spread > 0, spread, 1.0))
-
-    (prior,) = with_codes((_RANK_PRIOR,), ranked)
-
-    def objective(Z):
-        learned = _RANK_EVIDENCE.learn_checked(prior, Z, target, rng, sample.row_counts)
-        return learned.objective
-
-    plain, other = ordered_map(
-        objective, [sample.Z, ranked.transform(preparation.table.take(some))]
-    )
-    return other < plain - _LEAST_GAIN
-
-
-def learning_rows(
-    evidence: Evidence, n_rows: int, n_families: int, rng: np.random.Generator
-) -> list[np.ndarray]:
-    """Return the rows that each family learns from.
-
-    Families have different samples of many rows: the blend averages over their randomness.
-    """
-    most = max(evidence.n_rows, evidence.n_refining_rows)
-    if n_rows <= most:
-        return [np.arange(n_rows)] * n_families
-    return [np.sort(rng.choice(n_rows, most, replace=False)) for _ in range(n_families)]
-
-
-def learn_prior(
-    evidence: Evidence,
-    prior: SpectralPrior,
-    data: PreparedData,
-    seed: int = 0,
-    start: LearnedPrior | None = None,
-) -> LearnedPrior:
-    """Learn a prior from all rows."""
-    n_columns, Y = data.Z.shape[1], data.outputs
-    if len(Y) < 2 or not np.any(np.ptp(Y, axis=0) > 0):  # a constant: nothing to learn from
-        prior = prior.with_rates(np.ones(n_columns), np.ones(n_columns))
-        return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-    rng = np.random.default_rng(seed)
-    return evidence.learn_checked(prior, data.Z, data.target, rng, data.row_counts, start)
-
-
-def learn_again(
-    evidence: Evidence, learned: LearnedPrior, data: PreparedData, rng: np.random.Generator
-) -> LearnedPrior:
-    """Learn the rates of a leaf, with those of all rows as the start."""
-    n_rows = min(len(data), _LEAF_LEARNING_ROWS)
-    some = data.take(rng.choice(len(data), n_rows, replace=False))
-    if learned.theta is None or not np.any(np.ptp(some.outputs, axis=0) > 0):
-        return learned
-    own = shortened(evidence, n_iterations=_LEAF_STEPS)
-    own.set_params(n_rows=_LEAF_LEARNING_ROWS, n_refining_rows=0)
-    return learn_prior(own, learned.prior, some, start=learned)
-
-
-def shortened(evidence: Evidence, **most: int) -> Evidence:
-    """Return a copy with at most these numbers of steps."""
-    fewer = {name: min(steps, getattr(evidence, name)) for name, steps in most.items()}
-    return clone(evidence).set_params(**fewer)
-
-
-def learn_families(
-    evidence: Evidence,
-    priors: tuple[SpectralPrior, ...],
-    data: PreparedData,
-    rows: list[np.ndarray],
-    tasks: FitTasks,
-    first: Timed,
-) -> list[Family]:
-    """Learn each family from its rows; the result of ``first`` is the first prior or None."""
-
-    def learn(k):
-        if k == 0:
-            return first.result or learn_prior(evidence, priors[0], data.take(rows[0]))
-        start = learned[0].result
-        is_warm = (
-            start.theta is not None
-            and not priors[k].weighs_columns
-            and _WARM_ROWS[0] <= len(data) <= _WARM_ROWS[1]
-        )
-        own = shortened(evidence, **_WARM_STEPS) if is_warm else evidence
-        return learn_prior(own, priors[k], data.take(rows[k]), k, start if is_warm else None)
-
-    names = family_names(priors)
-    each = tasks.each("learning", names)
-    learned = timed_results(learn, range(1), islice(each, 1))
-    learned += timed_results(learn, range(1, len(priors)), each, fewest=0)
-    families = [Family(name, one.result, one.seconds) for name, one in zip(names, learned)]
-    families[0] = replace(families[0], seconds=families[0].seconds + first.seconds)
-    return families
-
-
-# --- members --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows in the order in which they are solved; the last ``n_held`` evaluate the members."""
+    """Rows in the order of their solution; the last ``n_held`` of them evaluate the members."""
 
     data: PreparedData
     n_held: int
@@ -301,7 +94,7 @@ class Leaves:
         tree, leaves = LeafTree.grown(data.Z, scales, max_leaf_rows)
         splits, all_held = [], []
         for numbers in leaves:
-            # Almost all rows of a larger leaf are equal: a sample of them is enough.
+            # If a leaf is larger, almost all of its rows are equal, and a sample is enough.
             numbers = rng.permutation(numbers)[:max_leaf_rows]
             n_held = held_out_size(len(numbers), 4)
             splits.append(Split(data.take(numbers), n_held))
@@ -413,7 +206,7 @@ def grow_trees(leaves: Leaves, rng: np.random.Generator, tasks: FitTasks) -> lis
     return [Candidate("trees", None, one.result, one.seconds) for one in results]
 
 
-# --- blend ----------------------------------------------------------------------------------------
+# --- reports --------------------------------------------------------------------------------------
 
 
 def heaviest_prior(members: list[Candidate], weights: np.ndarray) -> SpectralPrior:

@@ -91,9 +91,9 @@ def integrated(
 ) -> Callable:
     """Return a function of prepared rows Z and marks, for ``map_prepared``.
 
-    It returns ``function`` of rows Z, and ``of_completed`` of the ``completed_rows`` of those with
-    marked cells. Rows without marked cells have exactly the values that they have in a table
-    without incomplete rows. Donors do not depend on the columns ``ignored`` of the table.
+    It returns ``function(Z)``, but for rows with marked cells ``of_completed`` of their
+    ``completed_rows``. So incomplete rows of a table do not change the values of its other rows.
+    Donors do not depend on the columns ``ignored`` of the table.
     """
     if _fills.get():
         return lambda Z, marks: function(Z)

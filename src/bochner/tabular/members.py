@@ -13,8 +13,9 @@ class Member:
     """Report on a member of the blend.
 
     ``held_out_error`` is the mean squared error of its held-out scores, divided by the variance of
-    the target. ``ridge`` is the ridge of its solution, ``noise`` that of the evidence. ``n_points``
-    is the number of kernels or waves in its sum, ``seconds`` the fitting time.
+    the target. ``ridge`` is the ridge of its solution, and ``noise`` the one that the evidence
+    learned. ``n_points`` is the number of kernels or waves in its sum. ``seconds`` is the fitting
+    time.
     """
 
     name: str

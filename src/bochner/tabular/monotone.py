@@ -1,8 +1,8 @@
 """Predictions that are monotone in chosen columns of a table, by rearrangement.
 
-The rearrangement of a function along a column sorts its values over a grid of that column, with all
-other cells fixed (Chernozhukov, Fernández-Val and Galichon 2009). If the truth is monotone, the
-sorted values are never further from it than the values before.
+The rearrangement of a function along a column sorts its values over a grid of that column, while
+all other cells stay fixed (Chernozhukov, Fernández-Val and Galichon 2009). The sorted values are
+never farther from a monotone truth than the values before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .replacing import BlendReplacements
 
 # Nodes at which the predictions for a row are sorted, for one, two and three columns together.
 _MOST_NODES = (129, 33**2, 13**3)
-# Memory for the predictions at all nodes, and for factors of kernels, of a block of rows.
+# Memory for a block of rows: their predictions at all nodes, and the factors of kernels.
 _BLOCK_BYTES = 2**27
 
 
@@ -38,7 +38,7 @@ class Rearrangement:
     columns : array (n_constrained,)
         The prepared columns.
     signs : array (n_constrained,)
-        1 where the function shall rise with the column, −1 where it shall fall.
+        1 if the function has to rise with the column, −1 if it has to fall.
     indicators : array (n_constrained,)
         The prepared columns that are not zero if a cell is missing; −1 if there is none.
     nodes : tuple of arrays
@@ -90,10 +90,12 @@ class Rearrangement:
     ) -> np.ndarray:
         """Return ``function(Z)``, (n_rows, ...), after the rearrangement.
 
-        A row with a missing cell is not rearranged along that column. ``replaced(Z, columns,
-        values)`` returns the function, (n_values, n_rows, ...), for all pairs of a row and of
-        values (n_values, n_columns) that replace its ``columns``. It needs ``pair_bytes`` for each
-        pair, and the factors of the kernels of ``blend``.
+        A row with a missing cell is not rearranged along that column.
+
+        ``replaced(Z, columns, values)`` returns the function for all pairs of a row and a value,
+        (n_values, n_rows, ...). The ``columns`` of the row are replaced by those of ``values``
+        (n_values, n_columns). This needs ``pair_bytes`` of memory for each pair, and the factors of
+        the kernels of ``blend``.
         """
         n_factor_bytes = 16 * (len(self.columns) + 3) * most_terms(blend)
         has_indicator = self.indicators >= 0
@@ -119,7 +121,7 @@ class Rearrangement:
         columns, nodes = self.columns[axes], [self.nodes[axis] for axis in axes]
         values = np.zeros((prod(map(len, nodes)), Z.shape[1]))
         values[:, columns] = list(product(*nodes))
-        # Rows that differ in these columns only have one function, equal to the last digit.
+        # Rows that differ only in these columns have the same function, which is computed once.
         others = Z.copy()
         others[:, columns] = values[0, columns]
         others, places = np.unique(others, axis=0, return_inverse=True)
@@ -145,7 +147,7 @@ class Rearrangement:
 def column_nodes(z: np.ndarray, weights: np.ndarray, most: int) -> np.ndarray:
     """Return all values if there are at most ``most``, otherwise quantiles of them.
 
-    Half of the quantiles are at equal shares of the rows, the others are near values at equal
+    Half of the quantiles are at equal shares of the rows. The others are near values at equal
     distances, so that the nodes also cover the tails.
     """
     distinct = np.unique(z)

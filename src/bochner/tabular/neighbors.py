@@ -11,7 +11,7 @@ import numpy as np
 from ..priors import SpectralPrior
 from .preparation import PreparedData
 
-# Rows that are kept.
+# Most training rows that a model keeps.
 _MOST_ROWS = 2000
 # Smaller kernels count as this number, whose logarithm is finite.
 _LEAST_KERNEL = 1e-300
@@ -46,7 +46,7 @@ class Neighbors:
         sources: np.ndarray,
         rng: np.random.Generator,
     ) -> Self:
-        """Draw at most 2000 rows; one that stands for several observations may occur repeatedly."""
+        """Draw at most 2000 observations; a row that stands for several may be drawn repeatedly."""
         rows = np.arange(len(data.Z))
         if data.observations is not None:
             rows = np.repeat(rows, np.maximum(np.rint(data.observations), 1).astype(np.intp))
@@ -116,7 +116,7 @@ class Neighbors:
 
     def _distances_by_pattern(self, Z, left_out, unknown):
         """Return the distances by a kernel without factors, for each pattern of cells in turn."""
-        # A level that no kept row has, for columns that are zero or positive.
+        # Prepared columns of categories are zero or positive: no kept row has the negative value.
         Z = np.where(unknown[:, self.sources], -self.Z.max(axis=0), Z)
         total = np.empty((len(Z), len(self)))
         patterns, places = np.unique(left_out[:, self.sources], axis=0, return_inverse=True)

@@ -14,8 +14,10 @@ from .members import Members
 
 # Number of columns that are named for a prior, and of bars of importances.
 _NAMED, _BARS = 3, 8
-# Evaluations of kernels, times columns, that take a second or two, and the fewest rows to show.
-_WORK, _FEWEST_ROWS = 2e9, 16
+# Kernel evaluations times columns that take a second or two.
+_AFFORDABLE_WORK = 2e9
+# With fewer rows, importances are not shown.
+_FEWEST_ROWS = 16
 
 # Colors are those of the page, so that it is readable on light and dark backgrounds.
 _STYLE = """<style>
@@ -84,7 +86,8 @@ def _bars(importances, names):
 def prior_in_words(prior: SpectralPrior | None, prepared: Any) -> str:
     """Describe a learned prior by its most important prepared columns; None is for trees.
 
-    These have the largest weights or, in families without weights, the shortest lengths.
+    Important columns have the largest weights or, in families without weights, the shortest
+    lengths.
     """
     if prior is None:
         return "histogram trees, no prior"
@@ -106,7 +109,7 @@ def quick_importances(blend: Any, inputs: Any, rows: np.ndarray) -> np.ndarray |
     """Return importances over as many rows as take a second or two; None if 16 take longer."""
     n_points = sum(len(member) for member in blend.members)
     cost = n_points * len(inputs.sources_) * (len(np.unique(inputs.sources_)) + 1)
-    affordable = min(len(rows), int(_WORK / max(cost, 1)))
+    affordable = min(len(rows), int(_AFFORDABLE_WORK / max(cost, 1)))
     if affordable < min(_FEWEST_ROWS, len(rows)):
         return None
     return column_importances(blend, inputs, rows[:: -(-len(rows) // affordable)])

@@ -13,7 +13,7 @@ _ROWS_AT_ONCE = 512
 _ROUNDING = 1e-9
 
 
-def novelty(neighbors: Neighbors, Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
+def novelty_shares(neighbors: Neighbors, Z: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Return the share of kept rows that are at most as far from the others, (n_samples, 1).
 
     Cells marked as missing do not count. Unknown levels are as far from all levels as the two most

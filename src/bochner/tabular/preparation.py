@@ -23,7 +23,7 @@ _SAMPLE_ROWS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class TableData:
-    """A table with its target and weights; ``note`` tells how equal rows were treated."""
+    """A table with its target and weights; ``note`` states how equal rows were treated."""
 
     table: Table
     target: Labels | Values
@@ -43,10 +43,10 @@ class TableData:
         )
 
     def merge_equal_rows(self, most_ties: int) -> Self:
-        """Keep the first of all equal rows in memory, with their summed weight.
+        """Keep the first of all equal rows in memory, with the sum of their weights.
 
-        Ties are merged only if at most ``most_ties`` rows remain and all have the same weight,
-        which makes the sums counts.
+        Ties are merged only if at most ``most_ties`` rows remain and all weights are equal. The
+        sums are then counts.
         """
         equal = self.table.equal_rows(self.target, self.weights)
         if equal is None or len(equal.first) == len(equal.groups):
@@ -99,7 +99,7 @@ class PreparedData:
     observations: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        # All members of a leaf then have the same array of points, which a model file stores once.
+        # A read-only array is shared by all members of a leaf, and a model file stores it once.
         if self.Z.flags.writeable:
             object.__setattr__(self, "Z", self.Z.view())
             self.Z.flags.writeable = False
@@ -134,7 +134,7 @@ class PreparedData:
 
     @cached_property
     def outputs(self) -> np.ndarray:
-        """Targets of least squares: values, or one-hot labels; of two classes the second alone."""
+        """Targets of least squares: values, or one-hot labels (for two classes the second one)."""
         if isinstance(self.target, Values):
             return self.target.rows
         columns = self.target.one_hot(np.float64)

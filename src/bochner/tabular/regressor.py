@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import score_in_memory
 from ..data.targets import Values
 from ..expansions.replacements import replacements
-from .bands import KernelSystem
+from .bands import KernelSystem, check_level
 from .base import ATTRIBUTES, PARAMETERS, SpectralModel, limit_threads
 from .blending import Blend, blend_weights, used_members
 from .effects import LinearQuantity, LinkedQuantity
@@ -27,8 +27,10 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     __doc__ = f"""Regressor for tables: a blend of exact kernel machines with learned kernels.
 
     It works as ``SpectralClassifier``, for one or several outputs, with priors learned on up to
-    1000 rows each. A single output with a long tail is fitted on a logarithmic scale
-    (``target_scale_``) if the evidence of the learning rows, including the change of density, is
+    1000 rows each.
+
+    A single output with a long tail may be fitted on a logarithmic scale (``target_scale_``). Two
+    conditions must hold for the learning rows: the evidence, including the change of density, is
     larger by 0.1 nats per row, and leave-one-out predictions of the mean are not worse. Predictions
     are then means over the held-out residuals, not medians.
 
@@ -73,7 +75,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     def _blend(self, members, held_out, evaluation, rng):
         weights = used_members(blend_weights(held_out, evaluation.outputs, evaluation.row_weights))
         used = np.flatnonzero(weights)
-        self.blend_ = Blend(
+        blend = Blend(
             tuple(members[k].solved.expansion for k in used), tuple(weights[used].tolist())
         )
         kernels = [k for k, one in enumerate(members) if one.learned is not None]
@@ -84,7 +86,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             members[max(kernels, key=lambda k: weights[k])].learned,
             rng,
         )
-        return weights
+        return blend, weights
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² on X and y, which may also be Dask collections."""
@@ -128,15 +130,17 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
         The bounds are the prediction ± the ⌈(n + 1) level⌉-th smallest of the n held-out residuals.
         If errors vary by row, residuals are first divided by their predicted size. This is the
-        jackknife up to 3500 rows, and split-conformal prediction with a refit above. Coverage is
-        that of new rows of the same kind on average, not of each row. It is within a few percent of
-        ``level`` from about a hundred training rows on; with too few rows for a level the bounds
-        are infinite.
+        jackknife up to 3500 rows, and split-conformal prediction with a refit above.
 
-        If a row lacks values in columns that were complete in training, or has levels that training
-        rows did not have, the prediction is a mean over 16 similar training rows, see
+        Coverage is an average over new rows of the same kind, not a property of each row. With a
+        hundred training rows or more it is within a few percent of ``level``. With too few rows for
+        a level, the bounds are infinite. Rows far from all training rows are covered less often:
+        see ``novelty``.
+
+        Some rows lack values in columns that were complete in training, or have levels that no
+        training row had. Their prediction is a mean over 16 similar training rows, see
         ``imputed_cells``. The deviation over these widens the bounds, and a warning names the
-        columns. Rows far from all training rows are covered less often: see ``novelty``.
+        columns.
 
         Parameters
         ----------
@@ -150,10 +154,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         array of shape (n_samples, 2) or (n_samples, n_outputs, 2)
             The lower and the upper bounds.
         """
-        if not 0 < level < 1:
-            raise ValueError(
-                f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9."
-            )
+        check_level(level)
         check_is_fitted(self)
         n_outputs = len(self.target_scale_.center)
         ends = self._map_rows(
@@ -218,7 +219,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     def _ends_of_completed(self, level, rows):
         """Return ``_ends`` from rows completed by each donor, with their spread.
 
-        The half-width is √(reach² + (z s)²) on the scale of the fit: s is the deviation of the
+        The half-width is √(reach² + (z s)²) on the scale of the fit. Here s is the deviation of the
         predictions over donors, and z the normal quantile of ``level``. Monotone bounds are
         quantiles of the bounds of all donors, which are monotone, too.
         """

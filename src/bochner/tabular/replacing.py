@@ -25,7 +25,7 @@ class BlendReplacements:
     Attributes
     ----------
     members : list of Replacements
-        Of a ``WaveMember`` those of its waves, before the link.
+        For a ``WaveMember`` those of its waves, before the link.
     """
 
     def __init__(self, blend: Blend, Z: np.ndarray, groups: Sequence[np.ndarray]):

@@ -19,8 +19,8 @@ from .solving import solve_leaving_out
 _LEAST_GAIN = 0.1
 # The largest and the smallest number of rows from which the size of residuals is learned.
 _MOST_ROWS, _FEWEST_ROWS = 1000, 100
-# log |residual| of normal noise has variance π²/8 around its mean; its dependence on the row is a
-# fraction of that.
+# Noise of log |residual|, relative to its dependence on the row. For normal noise it has variance
+# π²/8, of which the dependence on the row is a fraction.
 _NOISE_OF_LOGS = 10.0
 # Smaller residuals count as this share of their root mean square.
 _LEAST_RESIDUAL = 1e-2
@@ -34,8 +34,8 @@ _N_QUANTILES = 101
 class TargetScale:
     """z = (g(y) − center) / unit, for each output.
 
-    g(y) is y for the kind "identity", log(y + shift) for "log", and asinh((y − shift) / width) for
-    "asinh". ``lowest`` and ``highest`` are the smallest and largest z of the training rows.
+    The kinds of g(y) are "identity": y, "log": log(y + shift), and "asinh": asinh((y − shift) /
+    width). ``lowest`` and ``highest`` are the smallest and largest z of the training rows.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class TargetScale:
         return f"log(y + {self.shift:.4g})" if self.shift else "log(y)"
 
     def forward(self, Y: np.ndarray) -> np.ndarray:
-        """Return z of y."""
+        """Return z for values y."""
         g = Y
         if self.kind == "log":
             g = np.log(Y + self.shift)
@@ -91,7 +91,7 @@ class TargetScale:
         return (g - self.center) / self.unit
 
     def backward(self, z: np.ndarray) -> np.ndarray:
-        """Return y of z."""
+        """Return y for values z."""
         g = self.center + self.unit * z
         if self.kind == "log":
             return np.exp(np.minimum(g, 700.0)) - self.shift
@@ -165,7 +165,7 @@ class Spread:
             log_sizes[...] = solved.expansion.evaluate(Z)
         log_sizes[rows] = solved.held_out
         scores = residuals * np.exp(-log_sizes)
-        # −log-likelihood of normal residuals, a common factor maximized out.
+        # Gain in the log-likelihood of normal residuals, maximized over a common factor.
         gain = 0.5 * np.log(np.average(residuals**2, axis=0, weights=counts))
         gain -= np.average(log_sizes, axis=0, weights=counts)
         gain -= 0.5 * np.log(np.average(scores**2, axis=0, weights=counts))
@@ -211,10 +211,10 @@ def other_scales(
 ) -> list[TargetScale]:
     """Return the scales to compare with the identity for a skewed or heavy-tailed target.
 
-    These are the logarithm for a long upper tail without negative values (shifted by the median of
-    the positive values if there are zeros), and asinh around the median for other long tails. There
-    are none for several outputs. ``ends`` are the smallest and largest of all values, of which Y
-    may be a sample.
+    For a long upper tail without negative values this is the logarithm, shifted by the median of
+    the positive values if there are zeros. For other long tails it is asinh around the median.
+    There are none for several outputs. ``ends`` are the smallest and largest of all values, of
+    which Y may be a sample.
     """
     if Y.shape[1] != 1:
         return []
@@ -288,8 +288,8 @@ def choose_scale(
 def _is_clearly_better(other, best, counts):
     """Return True if a scale gains 0.1 nats per row, and its squared errors are not larger.
 
-    They may be larger by a standard error, and by the gain in nats as a share: few rows of a long
-    tail have large standard errors.
+    They may be larger by a standard error, but not by a larger share than the gain in nats: few
+    rows of a long tail have large standard errors.
     """
     gain, worse = best.nats - other.nats, other.errors - best.errors
     mean, n_rows = np.average(worse, weights=counts), counts.sum()

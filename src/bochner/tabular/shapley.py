@@ -20,7 +20,7 @@ from .waves import WaveMember
 
 # Background rows, unless the caller gives a number.
 _BACKGROUND_ROWS = 64
-# A leaf with fewer background rows has some of its own points as background.
+# A leaf with fewer background rows has some of its own training rows as background.
 _FEWEST_ROWS = 16
 
 
@@ -39,8 +39,8 @@ class ShapleyValues:
     names : tuple of str
         The names of the columns.
     rest : array (n_rows,) or (n_rows, n_outputs)
-        The part of members that are not sums of products, minus its mean over the background. It is
-        not split by columns. Zero if all members are sums of products.
+        The contribution of members that are not sums of products, minus its mean over the
+        background. It is not split by columns, and zero if all members are sums of products.
     output : str
         The explained output.
     output_names : tuple of str
@@ -145,10 +145,10 @@ def blend_shapley(
 
 
 def _leaves(blend, Z, rows, n_background) -> Iterator[tuple[np.ndarray, list, np.ndarray]]:
-    """Yield the rows of Z in each leaf, the members there, and their background.
+    """Yield the rows of Z in each leaf, the members in this leaf, and their background.
 
-    Inside a leaf the function of a ``LeafExpansion`` is one sum of kernels. A row and a background
-    row of its leaf may exchange cells and stay in the leaf.
+    Inside a leaf the function of a ``LeafExpansion`` is one sum of kernels. If a row exchanges
+    cells with a background row of its leaf, both stay in the leaf.
     """
     trees = [member.tree for member in blend.members if isinstance(member, LeafExpansion)]
     if not trees:

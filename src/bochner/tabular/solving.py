@@ -23,18 +23,19 @@ from ..solvers.dual import (
 from .preparation import PreparedData
 
 # Ridges are tried in half decades, and none below this.
-_STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
+_HALF_DECADE, _LEAST_RIDGE = np.log(10) / 2, 1e-5
 # The relative change of the error that is worth another factorization.
 _WORTHWHILE = 1e-3
 # float32 is precise enough for a ridge above this, and used from this number of rows on.
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
-# Rows for a first estimate of the ridge of a larger problem, outputs that choose it, and half
-# decades between the two ridges at most.
+# A ridge is first estimated from this number of rows and of outputs. That for all rows is at most
+# so many half decades away.
 _CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1000, 2, 6
-# Conjugate gradients: smallest and largest tolerance, iterations at most (to choose the ridge, and
-# for the solution), columns of the preconditioner, smallest ridge, and the same in units of the
-# rounding of products.
-_TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM = (1e-3, 3e-2), 30, 60, 1000
+# Conjugate gradients: the smallest and the largest tolerance, and columns of the preconditioner.
+_TOL, _NYSTROM = (1e-3, 3e-2), 1000
+# Most iterations, to choose the ridge and for the solution.
+_CHOOSING_STEPS, _MAX_STEPS = 30, 60
+# The smallest ridge, and the same in units of the rounding of products.
 _LEAST_ITERATED_RIDGE, _ROUNDINGS = 1e-3, 5.0
 
 
@@ -98,7 +99,7 @@ def _leave_out(data, learned, n_steps):
 
     def error_and_slope(step):
         nonlocal gram
-        ridge = max(learned.noise * np.exp(step * _STEP), _LEAST_RIDGE)
+        ridge = max(learned.noise * np.exp(step * _HALF_DECADE), _LEAST_RIDGE)
         if ridge <= _RIDGE_FOR_FLOAT32:
             gram = gram.astype(np.float64, copy=False)
         try:
@@ -124,7 +125,7 @@ def _descend(error_and_slope: Callable, n_steps: int, start: int = 0) -> int:
     """
     least, slope = error_and_slope(start)
     best, direction = start, 1 if slope < 0 else -1
-    if np.isfinite(least) and abs(slope) * _STEP < _WORTHWHILE * least:
+    if np.isfinite(least) and abs(slope) * _HALF_DECADE < _WORTHWHILE * least:
         return best
     furthest = n_steps if np.isfinite(least) else 40
     for step in range(start + direction, direction * (furthest + 1), direction):
@@ -132,7 +133,7 @@ def _descend(error_and_slope: Callable, n_steps: int, start: int = 0) -> int:
         if np.isfinite(least) and not error < least:
             break
         best, least = step, error
-        if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _STEP:
+        if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _HALF_DECADE:
             break
     return best
 
@@ -153,8 +154,8 @@ def solve_holding_out(
     percent to the error. The search for the ridge starts from that of up to 1000 rows, which are
     left out exactly.
 
-    The result is that of this version, in which K is the kernel matrix of all rows, to the
-    tolerance of conjugate gradients::
+    Up to the tolerance of conjugate gradients, the result is that of this version, in which K is
+    the kernel matrix of all rows::
 
         def solve(K, Y, weights, ridge):
             ones, system = np.ones((len(K), 1)), K + np.diag(ridge / weights)
@@ -206,14 +207,14 @@ class _HoldingOut:
         columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
         self.whole = NystromPreconditioner.of(MatrixProducts(self.gram), columns, weights)
         self.inner = self.whole.first(n_inner)
-        # The ridge of many outputs is chosen by a few random sums of them, at a fraction of the
-        # cost: the squared errors of the sums have the right mean.
+        # A few random sums of many outputs choose the ridge, at a fraction of the cost. The
+        # expected squared error of a sum is the sum of those of the outputs.
         self.few_outputs = Y.shape[1] <= _MOST_OUTPUTS
         self.choosing = Y
         if not self.few_outputs:
             self.choosing = Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
-        # A ridge below the rounding of the largest eigenvalue, which the trace exceeds, is lost in
-        # products.
+        # A ridge below the rounding error of the largest eigenvalue would be lost in products. The
+        # trace exceeds this eigenvalue.
         trace = float(weights @ np.diagonal(self.gram))
         self.least = max(_LEAST_ITERATED_RIDGE, _ROUNDINGS * np.finfo(np.float32).eps * trace)
 
@@ -226,7 +227,7 @@ class _HoldingOut:
             if trials:
                 nearest = min(trials, key=lambda step: abs(step - steps[0]))
                 start = np.tile(trials[nearest].iterated.solved, (len(steps), 1))
-            ridges = [max(start_ridge * np.exp(step * _STEP), self.least) for step in steps]
+            ridges = [max(start_ridge * np.exp(step * _HALF_DECADE), self.least) for step in steps]
             trials.update(zip(steps, self._trials(ridges, self.choosing, _CHOOSING_STEPS, start)))
             Y, weights = self.choosing[self.n_inner :], self.weights[self.n_inner :]
             return [_unexplained(Y, trials[step].scores, weights) for step in steps]
@@ -266,17 +267,17 @@ def _unexplained(Y, scores, weights):
 def _best_of_batches(errors: Callable) -> int:
     """Return the step of smallest error.
 
-    The first batch is 0, −1 and −2. Two more steps follow beyond an end while that is the best and
-    errors still fall: a product with the kernel matrix costs about the same for one column and for
-    a few.
+    The first batch is 0, −1 and −2. While an end is the best step and errors still fall, a batch of
+    two more steps beyond it follows. A product with the kernel matrix costs about the same for one
+    column and for a few.
     """
     steps = [0, -1, -2]
-    known: dict[int, float] = {}
+    error_of: dict[int, float] = {}
     while True:
-        known.update(zip(steps, errors(steps)))
-        best = min(known, key=lambda step: (known[step], -step))
-        outward = 1 if best == max(known) else -1
-        is_end = best in (max(known), min(known)) and abs(best) <= _MOST_STEPS
-        if not is_end or (best != 0 and known[best] > 0.99 * known[best - outward]):
+        error_of.update(zip(steps, errors(steps)))
+        best = min(error_of, key=lambda step: (error_of[step], -step))
+        outward = 1 if best == max(error_of) else -1
+        is_end = best in (max(error_of), min(error_of)) and abs(best) <= _MOST_STEPS
+        if not is_end or (best != 0 and error_of[best] > 0.99 * error_of[best - outward]):
             return best
         steps = [best + outward, best + 2 * outward]

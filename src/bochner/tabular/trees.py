@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from .._loops.threads import threads_of_others
+from .._loops.threads import threads_of_sklearn
 from ..data.targets import Labels
 from .preparation import PreparedData
 from .solving import Solved
@@ -17,7 +17,7 @@ _FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TreeMember:
-    """Histogram trees on the prepared columns: probabilities of classes, or one model an output."""
+    """Histogram trees on prepared columns: one model for all classes, or one for each output."""
 
     models: tuple[HistGradientBoostingClassifier | HistGradientBoostingRegressor, ...]
     n_outputs: int
@@ -28,7 +28,7 @@ class TreeMember:
         """Fit to all rows."""
         Z, Y, weights = data.Z, data.outputs, data.row_weights
         models: tuple
-        with threads_of_others():
+        with threads_of_sklearn():
             if isinstance(data.target, Labels):
                 codes = Y[:, 0].astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
                 model = HistGradientBoostingClassifier(random_state=seed)
@@ -48,7 +48,7 @@ class TreeMember:
     def evaluate(self, Z: np.ndarray) -> np.ndarray:
         """Return the scores, (n_samples, n_outputs)."""
         first = self.models[0]
-        with threads_of_others():
+        with threads_of_sklearn():
             if isinstance(first, HistGradientBoostingRegressor):
                 return np.column_stack([model.predict(Z) for model in self.models])
             scores = np.zeros((len(Z), max(self.n_outputs, 2)))
@@ -89,8 +89,8 @@ def cross_fitted_trees(
 def _fold_shares(data, rng):
     """Return the share of each row that is held out in each fold, (n_folds, n_rows).
 
-    A row that stands for several observations is spread over the folds, as rows drawn one by one
-    would be.
+    A row that stands for several observations has shares in several folds, as if its observations
+    were drawn one by one.
     """
     n_rows = len(data)
     n_folds = min(_FOLDS, n_rows)

@@ -19,9 +19,11 @@ from ..losses import Logistic, Loss, Multinomial, Squared
 from .preparation import PreparedData
 from .solving import Solved
 
-# Waves for many rows and for up to 8000, and rows of a batch.
-_WAVES, _FEW_WAVES, _FEW_ROWS, _BATCH = 1024, 512, 8000, 256
-# Rows that are read in all epochs together, and epochs at least and at most.
+# Number of waves, and that for up to 8000 rows.
+_WAVES, _FEW_WAVES, _FEW_ROWS = 1024, 512, 8000
+# Rows of a batch.
+_BATCH = 256
+# Rows that are read in all epochs together, and the fewest and most epochs.
 _VISITS, _EPOCHS = 1e6, (3, 20)
 # Learning rates of frequencies (in units of their median) and of all other parameters, and the
 # penalty of amplitudes.
@@ -30,7 +32,7 @@ _FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTY = 0.03, 0.002, 0.03
 
 @dataclass(frozen=True, eq=False)
 class WaveMember:
-    """Values, or probabilities of classes, by a loss and an expansion on the prepared columns."""
+    """An expansion on prepared columns, and the loss whose link gives values or probabilities."""
 
     expansion: Expansion
     loss: Loss
@@ -39,7 +41,7 @@ class WaveMember:
         return len(self.expansion)
 
     def evaluate(self, Z: np.ndarray) -> np.ndarray:
-        """Return (n_samples, n_outputs); of two classes the probability of the second."""
+        """Return (n_samples, n_outputs); for two classes the probability of the second."""
         return self.loss.link(np.asarray(self.expansion.evaluate(Z), np.float64))
 
     def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
@@ -74,11 +76,11 @@ def solve_descending(
     n_waves = _FEW_WAVES if len(data.rows) <= _FEW_ROWS else _WAVES
     measure = learned.prior.sample(n_waves, data.rows.n_features, rng)
     start = ridge_start(measure, data.rows, loss, targets, rng, counted)
-    # Codes have no order: neither frequencies along them nor slopes would descend.
+    # Codes have no order, so frequencies along them and their slopes are not trained.
     descends = ~np.isin(np.arange(data.rows.n_features), learned.prior.categories)
     moving = np.abs(measure.frequencies[:, descends])
     moving = moving[moving > 0]
-    # Large batches make fewer steps with less noise: these may be longer.
+    # Large batches make fewer steps, but with less noise: longer steps are safe.
     longer = np.sqrt(enough_rows(_BATCH, int(kept.sum())) / _BATCH)
     pace = longer * _FREQUENCY_RATE * (np.median(moving) if len(moving) else 1.0)
     n_epochs = int(np.clip(np.ceil(_VISITS / kept.sum()), *_EPOCHS))

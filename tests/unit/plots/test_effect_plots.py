@@ -64,4 +64,17 @@ def test_bands_are_drawn_around_the_effects_and_the_rest_is_stated(fitted):
     np.testing.assert_allclose(band.get_paths()[0].vertices[:, 1].min(), lower.min())
     np.testing.assert_allclose(curve.get_ydata(), effects.main[order, 1])
     assert figure.get_supylabel() == "change of the prediction"
-    assert f"the rest is {effects.rest_share:.0%} of the variance" in figure.get_suptitle()
+    assert "with 90% confidence bands" in figure.get_suptitle()
+    assert f"leave {effects.rest_share:.0%} of its variance unexplained" in figure.get_suptitle()
+
+
+def test_numbers_with_two_values_are_drawn_as_bars(fitted):
+    _, table = fitted
+    flags = np.where(table["kind"] == "b", 2.0, 1.0)
+    X = pd.DataFrame({"flag": flags, "much": table["much"]})
+    evidence = Evidence(n_rows=60, n_iterations=3)
+    model = SpectralRegressor(Anova(), evidence, random_state=0).fit(X, flags + X["much"])
+    axes = {axis.get_xlabel(): axis for axis in plot_effects(model, X).axes}
+    assert [text.get_text() for text in axes["flag"].get_xticklabels()] == ["1.0", "2.0"]
+    assert len(axes["flag"].patches) == 2
+    assert len(axes["much"].patches) == 0

@@ -56,8 +56,8 @@ def test_the_heaviest_harmonics_are_drawn_beside_the_data():
     figure = plot_harmonics(measure, n_shown=2, X=X, y=[0, 1, 1])
     assert [axis.get_title() for axis in figure.axes] == [
         "data",
-        "harmonic (2, 1), weight 0.60",
-        "harmonic (1, 0), weight 0.30",
+        "degree 2, harmonic 1: weight 0.60",
+        "degree 1, harmonic 0: weight 0.30",
     ]
     assert len(plot_harmonics(measure, n_shown=9).axes) == 3
     with pytest.raises(ValueError, match="three dimensions"):

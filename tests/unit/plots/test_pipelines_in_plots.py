@@ -89,7 +89,7 @@ def test_other_models_are_rejected_with_what_to_write(case, moons):
     model = AROUND[case]().fit(*moons)
     message = (
         r"plot_spectrum draws a fitted SpectralFeatures, or a pipeline that ends with one, "
-        r"got [^:]*: give that step alone, e\.g\. plot_spectrum\(grid\.best_estimator_\[-1\]\)\.$"
+        r"got .*\. Give that step alone, e\.g\. plot_spectrum\(grid\.best_estimator_\[-1\]\)\.$"
     )
     with pytest.raises(TypeError, match=message):
         plot_spectrum(model)
@@ -158,8 +158,9 @@ def test_the_profile_of_a_learner_that_moves_frequencies_is_that_of_its_kernel(m
     model = learned_features(JointDescent(n_epochs=2)).fit(*moons)
     ax = plot_kernel_profile(model, n_directions=400, largest_distance=0.02)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "learned: 90% of the directions",
         "learned",
-        "prior, closed form",
+        "prior (exact)",
     ]
     distances, drawn = ax.lines[0].get_data()
     turned = np.random.default_rng(0).standard_normal((400, 2))
@@ -202,7 +203,7 @@ def test_boundary_and_rounds_of_a_pipeline_on_a_frame(moons, recwarn):
         plot_rounds(FourierBoostingRegressor(n_rounds=2).fit(X, y), X, y)
     with pytest.raises(TypeError, match="draws scores of a classifier"):
         plot_boundary(Ridge().fit(X, y), X, y)
-    with pytest.raises(ValueError, match="draws two classes, and LogisticRegression has 3"):
+    with pytest.raises(ValueError, match="draws two classes, but LogisticRegression has 3"):
         plot_boundary(LogisticRegression().fit(X, np.arange(80) % 3), X)
 
 
@@ -236,9 +237,9 @@ def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
     )
     model = make_pipeline(features).fit(X, y)
     assert "harmonic" in plot_harmonics(model, n_shown=1).axes[0].get_title()
-    with pytest.raises(TypeError, match="of harmonics, draw plot_harmonics"):
+    with pytest.raises(TypeError, match="For harmonics, use plot_harmonics"):
         plot_spectrum(model)
-    with pytest.raises(TypeError, match="has frequencies; draw plot_spectrum"):
+    with pytest.raises(TypeError, match=r"has frequencies\. Use plot_spectrum"):
         plot_harmonics(learned_features().fit(*moons))
 
 

@@ -54,7 +54,7 @@ def test_a_rest_has_a_bar_of_its_own():
     values = example()
     values.rest[:] = 0.25
     names, _, sizes = bars(plot_shapley(values, row=-1))
-    assert names[-1] == "rest"
+    assert names[-1] == "not split by columns"
     assert sizes[-1] == 0.25
     assert len(names) == 6
     assert "b = z" in names
@@ -86,7 +86,7 @@ def test_wrong_arguments_are_refused():
     values = example()
     with pytest.raises(ValueError, match="one of the 4 rows, got 4"):
         plot_shapley(values, row=4)
-    with pytest.raises(ValueError, match="hold their rows, and X was given"):
+    with pytest.raises(ValueError, match="have their rows, but X was given"):
         plot_shapley(values, values.data)
     model = SpectralRegressor().fit(np.arange(20.0)[:, None], np.arange(20.0))
     with pytest.raises(ValueError, match=r"Write plot_shapley\(model, X\)"):

@@ -8,15 +8,16 @@ of rows in memory, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._loops.arrays import as_dense, assert_finite
+from ..._loops.arrays import add_parts, as_dense, assert_finite
 from ..._loops.threads import single_threaded_blas
-from ..batches import ADDED_AT_ONCE, BatchPlan, add_all, kept_rows, slice_sum
+from ..batches import ADDED_AT_ONCE, BatchPlan, kept_rows, slice_sum
 from .clusters import computed, persisted, worker_threads
 
 # Rows up to this many bytes are computed on the client.
@@ -146,4 +147,4 @@ def _part_of_batch(block, plan, shards, orders, number, alone):
 
 def _added(lists):
     """Add up lists of sums, and return a list of one."""
-    return [add_all([one for sums in lists for one in sums])]
+    return [reduce(add_parts, chain.from_iterable(lists), None)]

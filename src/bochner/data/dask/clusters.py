@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 # Share of the free memory that persisted rows may use.
-_HELD_SHARE = 0.5
+_PERSISTED_SHARE = 0.5
 
-# Signals are sent with the tasks that need them.  Dask would warn of the size.
+# Signals are sent with the tasks that need them, and Dask would warn of the size of the graph.
 _LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
@@ -34,7 +34,7 @@ def persisted(*collections: Any) -> tuple:
 
 
 def sent(arrays: list[np.ndarray]) -> list:
-    """Return arrays of this process as delayed objects that workers hold.
+    """Send arrays of this process to the workers, and return them as delayed objects.
 
     If a worker dies, the scheduler sends its arrays to another one.
     """
@@ -72,14 +72,14 @@ def has_room(n_bytes: float) -> bool:
     """Return True if the cluster, or else this machine, has room for so many more bytes."""
     client = _client()
     if client is None:
-        return n_bytes <= _HELD_SHARE / 2 * _memory_here()
+        return n_bytes <= _PERSISTED_SHARE / 2 * _local_memory()
     with with_the_scheduler():
         # The scheduler lists some workers only.
         listed = client.scheduler_info()["workers"].values()
         room = [
             max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed
         ]
-        return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
+        return bool(room) and n_bytes <= _PERSISTED_SHARE * np.mean(room) * len(client.nthreads())
 
 
 def worker_threads() -> int:
@@ -111,7 +111,7 @@ def _client():
         return None
 
 
-def _memory_here():
+def _local_memory():
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # unknown on this system
@@ -119,9 +119,10 @@ def _memory_here():
 
 
 def warn_of_rereading(n_bytes: float) -> None:
+    """Warn that each pass reads the rows again."""
     warnings.warn(
         f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are read several times and there is "
-        "no room to hold them: they are computed again for every pass. Add workers, or write the "
+        "no room to keep them: they are computed again for every pass. Add workers, or write the "
         "rows to storage that is quick to read.",
         stacklevel=2,
     )

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._loops.arrays import working_dtype
 from ..batches import shuffled_within
-from ..checks import assert_unmasked
+from ..checks import assert_unmasked, inconsistent_rows
 from ..rows import LocalRows, Rows, as_rows
 from .batches import FEW_BYTES, DaskShards
 from .clusters import computed, has_room, is_persisted, persisted, sent, warn_of_rereading
@@ -28,8 +29,8 @@ class DaskRows(Rows):
     """Rows of a two-dimensional Dask array or frame; workers check that numbers are finite.
 
     Sums are added in order within a group of partitions, then by a tree over groups. With
-    ``persist`` the workers keep the groups from the first sum on, if there is room, so that several
-    sums read the data once.
+    ``persist`` the workers keep the groups in memory from the first sum on, if there is room. So
+    several sums read the data once.
     """
 
     def __init__(
@@ -46,16 +47,14 @@ class DaskRows(Rows):
             raise ValueError(
                 f"Got a Dask array of dtype {source.dtype}; bochner needs real numbers."
             )
-        source = source if len(source.chunks[1]) == 1 else source.rechunk({1: -1})
-        self.source = (
-            source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
-        )
+        source = source.rechunk({1: -1})  # no copy if there is one chunk of columns
+        self.source = source.astype(working_dtype(source), copy=False)
         self.block_size, self.names = block_size, names
         self._groups = _Groups(self.source, names, persist)
 
     @property
     def has_cheap_access(self):
-        """True if workers hold the rows, or can; otherwise some rows cost as much as a pass."""
+        """True if workers keep the rows in memory; otherwise some rows cost as much as a pass."""
         return self._groups.are_persisted()
 
     def sum(self, block, *signals):
@@ -98,14 +97,11 @@ class DaskRows(Rows):
     def _in_pieces(self, signal, sizes):
         """Return a signal in pieces, one for each group or partition."""
         if signal.shape[0] != sum(sizes):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} "
-                f"rows, y {signal.shape[0]}."
-            )
+            raise ValueError(inconsistent_rows(sum(sizes), signal.shape[0]))
         return signal.pieces if isinstance(signal, PersistedSignal) else _cut(signal, sizes)
 
     def assert_all_finite(self):
-        self.sum(_nothing)
+        self.sum(_zero)
 
     def take(self, numbers):
         import dask
@@ -125,18 +121,13 @@ class DaskRows(Rows):
             return as_rows(numbers, names=self.names).epochs(plan, excluded, *signals)
         return DaskShards(self.source, plan, excluded, signals)
 
-    def batches(self, size, rng, kept=None):
-        stops = np.cumsum(self.source.chunks[0])
-        for i in rng.permutation(len(stops)):
-            number, length = int(i), int(self.source.chunks[0][i])
-            if length:
-                (block,) = _checked(
-                    number,
-                    _declared(self.source),
-                    self.names,
-                    computed(self.source.blocks[number])[0],
-                )
-                yield from shuffled_within(int(stops[i]) - length, block, size, rng, kept)
+    def batches(self, size, rng):
+        lengths = self.source.chunks[0]
+        for number in rng.permutation(len(lengths)).tolist():
+            if lengths[number]:
+                (part,) = computed(self.source.blocks[number])
+                (block,) = _checked(number, _declared(self.source), self.names, part)
+                yield from shuffled_within(sum(lengths[:number]), block, size, rng)
 
 
 class _Groups:
@@ -151,48 +142,42 @@ class _Groups:
 
     def for_pass(self):
         """Return lists of partitions, and the rows in each; the first call may persist groups."""
-        if self.persisted_groups is None and self.persist:
-            self._persist()
+        self._persist()
         self.n_passes += 1
         if self.persist and self.n_passes == 2 and not self.are_persisted():
             warn_of_rereading(self._bytes())
         return self.current()
 
     def are_persisted(self):
-        """Return True if the workers hold the rows; persist them first, if persist and possible."""
-        if self.persisted_groups is None and self.persist:
-            self._persist()
+        """Return True if the workers keep the rows in memory; persist them first if possible."""
+        self._persist()
         return self.persisted_groups is not None or is_persisted(self.source)
 
     def current(self):
         """Return the same as ``for_pass``, but do not count a pass."""
         if self.persisted_groups is not None:
             return self.persisted_groups, group_sizes(self.lengths)
-        return self._partitions(), self.lengths
+        return self._lists(range(len(self.lengths) + 1)), self.lengths
 
     def counts(self, n_sums):
         """Return the number of sums of a pass in each group."""
         return np.diff(self.bounds) if n_sums == len(self.lengths) else np.ones(n_sums, int)
 
-    def _partitions(self):
+    def _lists(self, bounds):
+        """Return delayed lists of checked partitions, those between two bounds each."""
         import dask
 
-        check = dask.delayed(_checked)
-        parts = self.source.to_delayed().ravel()
-        return [check(i, _declared(self.source), self.names, part) for i, part in enumerate(parts)]
-
-    def _persist(self):
-        import dask
-
-        if not has_room(self._bytes()):
-            return
         check, parts = dask.delayed(_checked), self.source.to_delayed().ravel()
         declared = _declared(self.source)
-        groups = [
+        return [
             check(int(first), declared, self.names, *parts[first:last])
-            for first, last in pairwise(self.bounds)
+            for first, last in pairwise(bounds)
         ]
-        self.persisted_groups = list(persisted(*groups))
+
+    def _persist(self):
+        """Let the workers keep the groups in memory, if that is wanted and there is room."""
+        if self.persisted_groups is None and self.persist and has_room(self._bytes()):
+            self.persisted_groups = list(persisted(*self._lists(self.bounds)))
 
     def _bytes(self):
         return self.source.dtype.itemsize * self.source.size
@@ -204,7 +189,7 @@ def _declared(source):
 
 
 class PersistedSignal:
-    """Signal that the workers hold in pieces, so that it is sent once for many sums."""
+    """Signal that the workers keep in pieces, so that it is sent once for many sums."""
 
     def __init__(self, signal: np.ndarray, sizes: Any):
         self.shape, self.pieces = signal.shape, sent(_cut(signal, sizes))
@@ -215,7 +200,7 @@ def _cut(signal, sizes):
     return [signal[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)]
 
 
-def _nothing(X):
+def _zero(X):
     return np.zeros(())
 
 
@@ -237,30 +222,25 @@ def _checked(first, declared, names, *parts):
 def _group_sum(block, block_size, parts, *signals):
     """Return the sum over the partitions of a group in order, None if all are empty."""
     total, start = None, 0
-    columns = [_finite_signal(block, signal) for signal in signals]
     for part in parts:
         rows = slice(start, start + part.shape[0])
         start = rows.stop
         if part.shape[0]:
-            sums = LocalRows(part, block_size).sum(block, *(column[rows] for column in columns))
+            sums = LocalRows(part, block_size).sum(block, *(signal[rows] for signal in signals))
             total = sums if total is None else plus(total, sums)
     return total
 
 
 def _group_map(block, n_columns, dtype, block_size, parts, *signals):
     """Return the map over the partitions of a group in order."""
-    start, columns = 0, [_finite_signal(block, signal) for signal in signals]
-    out = np.empty(
-        (sum(part.shape[0] for part in parts), *(() if n_columns is None else (n_columns,))), dtype
-    )
+    start, width = 0, () if n_columns is None else (n_columns,)
+    out = np.empty((sum(part.shape[0] for part in parts), *width), dtype)
     for part in parts:
         rows = slice(start, start + part.shape[0])
         start = rows.stop
         if part.shape[0]:
-            signals_of_part = [column[rows] for column in columns]
-            LocalRows(part, block_size).map(
-                block, n_columns, out=out[rows], signals=signals_of_part
-            )
+            own = [signal[rows] for signal in signals]
+            LocalRows(part, block_size).map(block, n_columns, out=out[rows], signals=own)
     return out
 
 
@@ -273,12 +253,3 @@ def _taken(parts, numbers):
 
 def _stacked(parts):
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
-
-
-def _finite_signal(block, signal):
-    assert_unmasked(signal, "y")
-    signal = np.asarray(signal)
-    if signal.dtype.kind == "f":
-        allow_nan = getattr(block, "allows_nan", False)
-        LocalRows(signal).assert_finite("y", place=" of its partition", allow_nan=allow_nan)
-    return signal

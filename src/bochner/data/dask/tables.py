@@ -46,7 +46,7 @@ class DaskTable:
                 estimator.categorical_features
             ):
                 raise ValueError(
-                    f"Arrays are taken as numbers, but X is a Dask array of dtype {source.dtype}. "
+                    f"Arrays are read as numbers, but X is a Dask array of dtype {source.dtype}. "
                     "Give a Dask frame, or name the columns that hold categories in "
                     "categorical_features."
                 )

@@ -135,7 +135,7 @@ class MarginGame(NestedDefaults, Learner):
             game = self._game(measure, different.rows, different.target, different.weights, rng)
             learned, report = game.played(self.certificate)
         return Learned(
-            learned, replace(report, dual_weights=different.of_given(report.dual_weights))
+            learned, replace(report, dual_weights=different.for_original_rows(report.dual_weights))
         )
 
     def rounds(

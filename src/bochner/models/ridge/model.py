@@ -361,7 +361,8 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
         """Fitted function as a sum of waves."""
         solution = self._solution
         if not isinstance(self._source, FourierMeasure):
-            raise TypeError(
+            # An AttributeError: dir() and notebooks try all attributes.
+            raise AttributeError(
                 "Only features on a FourierMeasure make a sum of waves, which has derivatives; "
                 f"got {self.features_!r}."
             )

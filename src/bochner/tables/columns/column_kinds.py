@@ -1,4 +1,4 @@
-"""Kinds of columns, numbers, dates and categories, which read the same column of other tables."""
+"""Kinds of columns: numbers, dates and categories. Each reads the same column of other tables."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,7 +48,7 @@ def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
 
 
 def whole(column: Any) -> Any:
-    """Convert floats that are all whole numbers, as integers beside missing values are."""
+    """Convert floats that are all whole numbers to integers that may be missing."""
     if not needed("pandas").api.types.is_float_dtype(column):
         return column
     present = column.dropna()
@@ -97,7 +97,7 @@ class Strays:
 
 @dataclass(frozen=True)
 class Unread:
-    """Texts of a column; ``strange`` marks those that are values but not of the column's kind."""
+    """Texts of a column; ``strange`` marks values that are not of the kind of the column."""
 
     codes: np.ndarray
     texts: list[str]
@@ -146,7 +146,7 @@ class NumberColumn:
         return {name: _spread(numbers, codes)}, missing_note(codes, texts, np.isfinite(numbers))
 
     def numbers(self, texts: list[str]) -> np.ndarray:
-        """Return numbers; truth values beside missing ones are texts in pandas."""
+        """Return numbers; pandas has texts for truth values if others are missing."""
         truth = {"True": 1.0, "False": 0.0}
         numbers = numbers_of(texts, self.decimal)
         return np.array(
@@ -221,7 +221,7 @@ def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Unr
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Categories of texts; ``spellings`` are the words for false and true, if it holds these."""
+    """Categories of texts; ``spellings`` are its words for false and true, if it has no others."""
 
     levels: tuple[str, ...]
     spellings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""``ColumnReader``: decides on the training table how columns are read, and reads other tables."""
+"""``ColumnReader``: learns from a training table how columns are read, and reads other tables."""
 
 from typing import Any, Self
 
@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..._terminal.text import some_names
 from ...data import release_scratches
 from ..errors import TableError
-from ..read.reading import with_different_names
+from ..read.reading import with_unique_names
 from ..read.spooling import frame_of
 from .column_kinds import DateColumn, NumberColumn, Strays
 from .names import column_named, instead
-from .roles import COUNTING_UP, ROLES, decided
+from .roles import COUNTING_UP, ROLES, decide_kind
 from .written_numbers import POINT
 
 
@@ -59,11 +59,11 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide how columns are read; ``y`` is ignored."""
-        X = with_different_names(X)
+        X = with_unique_names(X)
         roles = checked_roles(self.roles, list(X.columns))
         kinds, reasons = {}, {}
         for name in X.columns:
-            kind, reasons[name] = decided(X[name], name, roles.get(name), self.decimal)
+            kind, reasons[name] = decide_kind(X[name], name, roles.get(name), self.decimal)
             first = _first_of_this_name(name, X)
             if kind is not None and first is not None and name not in roles:
                 kind, reasons[name] = None, f"the same values as column {first!r}"
@@ -97,7 +97,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return self
 
     def accept_strays(self, X: Any) -> Self:
-        """Read texts of date columns that are not dates, in other training rows X, as missing."""
+        """Read texts in date columns of further training rows that are not dates as missing."""
         for name, kind in self.kinds_.items():
             if isinstance(kind, DateColumn):
                 self.kinds_[name] = kind.with_missing(X[name], name)
@@ -110,7 +110,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     def read(self, X: Any) -> tuple[Any, dict[str, Strays]]:
         """Return the columns for a model, and counts of values that had to be changed."""
         check_is_fitted(self)
-        X = with_different_names(X)
+        X = with_unique_names(X)
         missing = [name for name in self.roles_ if name not in X.columns]
         if missing:
             raise TableError(
@@ -141,7 +141,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return kind.read(X[name], name)
 
 
-def in_words(strays: dict[str, Strays]) -> list[str]:
+def stray_notes(strays: dict[str, Strays]) -> list[str]:
     """Return notes on values that are not of the kind of their columns."""
     return [f"Column {name!r}: {values}." for name, values in strays.items()]
 

@@ -30,7 +30,7 @@ from .written_dates import (
     order_of,
     varying_parts,
 )
-from .written_numbers import decimal_of, signs_of
+from .written_numbers import decimal_of, notation_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
 
@@ -42,20 +42,23 @@ COUNTING_UP = "an identifier: whole numbers that count up"
 _MOSTLY = 0.95
 # Texts of which a larger share differ are identifiers or free text.
 _MOSTLY_DISTINCT = 0.5
+# Up to this many texts are categories in any case, and fewer rows are not identifiers.
 _FEW = 20
+# Mean number of words from which texts are sentences, and texts by which this is decided.
 _WORDS_OF_TEXT = 4
 _SAMPLE = 1000
 _IDENTIFIER = re.compile(
     r"(?i:(?:^|[\s_.:-])(?:id|uuid|guid)$|^(?:row_?names|index|unnamed: 0)$)"
     r"|(?<=[a-z])(?:ID|Id|UUID|Uuid)$"
 )
+# Names of columns that may count up without being identifiers.
 _TIMES = re.compile(
     r"(?:year|month|week|day|date|time|hour|minute|second|step|period|age|jahr|tag)s?$",
     re.IGNORECASE,
 )
 
 
-def decided(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kind | None, str]:
+def decide_kind(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kind | None, str]:
     """Return the kind of a column, None to leave it out, and the reason.
 
     ``role`` is the one that the user gave, or None.
@@ -71,6 +74,7 @@ def decided(column: Any, name: str, role: str | None, decimal: str) -> tuple[Kin
 
 
 def _useless(column):
+    """Return the reason to leave out a column whose values are all missing or all equal."""
     if is_text(column):
         codes = coded_texts(column)[0]
         missing, same = codes < 0, len(np.unique(codes)) == 1
@@ -83,6 +87,7 @@ def _useless(column):
 
 
 def _requested(column, name, role, decimal):
+    """Return the kind for a role that the user gave; raise if no value can be read so."""
     if role == "category":
         return CategoryColumn(_levels(*coded_texts(column)))
     if role == "number":
@@ -109,6 +114,7 @@ def _requested(column, name, role, decimal):
 
 
 def _inferred(column, name, decimal):
+    """Return the kind of a column by its values and its name, and the reason."""
     if is_dates(column):
         return _dates(column, (ISO,), name, "dates")
     if not is_text(column):
@@ -141,9 +147,9 @@ def _numbers(column, name, decimal):
         values = float_column(column, name, integer_origin(exact_values(column)))
         values = values[np.isfinite(values)]
         if len(values) and np.all(values % 1 == 0):
-            found = _whole_numbers(column, values, name)
-            if found:
-                return found
+            decision = _whole_numbers(column, values, name)
+            if decision:
+                return decision
     return NumberColumn(decimal), "numbers"
 
 
@@ -193,7 +199,7 @@ def _formats_of_numbers(column, name):
 def _written_numbers(kind, codes, texts, numbers, known, name):
     if is_named_identifier(name) and np.all(numbers[known] % 1 == 0):
         return _named_identifier(codes, texts)
-    signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
+    signs = notation_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
     note = missing_note(codes, texts, known)
     return kind, _with_note(f"numbers written {signs}" if signs else "numbers", note)
 

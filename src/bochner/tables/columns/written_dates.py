@@ -100,7 +100,7 @@ def _best_format(texts, order, doubtful_decimal=POINT):
 
 
 def day_month_orders(texts: Iterable[str]) -> dict[str, str]:
-    """Return the orders of day and month that some texts need, each with such a text.
+    """Return the orders of day and month that texts show, each with a text that shows it.
 
     >>> day_month_orders(["3/4/2021", "25/4/2021"]), day_month_orders(["3/4/2021", "2021-04-25"])
     ({'day/month': '25/4/2021'}, {})
@@ -147,7 +147,7 @@ def checked_order(texts: Iterable[str], fitted: tuple[str, ...], name: str) -> s
 
 
 def other_formats(texts: list[str], fitted: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return further formats that read all of these texts; raise an error if there are none."""
+    """Return further formats that together read these texts; raise an error if there are none."""
     order = checked_order(texts, fitted, name)
     distinct = np.array(list(dict.fromkeys(texts)), dtype=object)
     # Without an order, no format is tried in which day and month could be swapped.

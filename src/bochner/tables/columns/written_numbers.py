@@ -73,11 +73,11 @@ def decimal_of(texts: Sequence[str], doubtful: str = POINT) -> str:
     return doubtful if points == commas else POINT if points > commas else COMMA
 
 
-def signs_of(texts: Sequence[str], decimal: str) -> str:
-    """Describe the notation of numbers, with an empty text for plain ones.
+def notation_of(texts: Sequence[str], decimal: str) -> str:
+    """Describe the notation of numbers; plain ones have an empty description.
 
-    >>> signs_of(["$1,234", "$5"], POINT), signs_of(["1,5"], COMMA), signs_of(["12"], POINT)
-    ('with currency signs and thousands separators', 'with a decimal comma', '')
+    >>> notation_of(["$1,234", "$5"], POINT), notation_of(["1,5"], COMMA)
+    ('with currency signs and thousands separators', 'with a decimal comma')
     """
     grouped = re.compile(rf"\d[{',' if decimal == POINT else '.'}'’_{_BLANKS}]\d")
     signs = {

@@ -1,1 +1,1 @@
-"""Evaluation of a model on held-out rows, beside baselines."""
+"""Evaluation of a model on held-out rows, and comparison with baselines."""

@@ -1,4 +1,4 @@
-"""Evaluation of a model on held-out rows: metrics, certificates, and a verdict beside baselines."""
+"""Evaluation of models on held-out rows: metrics, certificates, and the verdict."""
 
 import numpy as np
 from scipy.stats import binom
@@ -24,9 +24,9 @@ _DELTA, _COVERAGE = 0.05, 0.9
 
 
 def interval_certificate(residuals: np.ndarray) -> IntervalCertificate:
-    """Half-width that covers nine tenths of all future errors with probability 1 − delta.
+    """Return the half-width that covers 90% of all future errors with probability 1 − delta.
 
-    The k-th smallest of n held-out errors, k the smallest with P(Binomial(n, .9) ≥ k) ≤ delta
+    It is the k-th smallest of n held-out errors, k the smallest with P(Binomial(n, .9) ≥ k) ≤ delta
     (Wilks 1941); None if the sample is too small for any.
 
     >>> interval_certificate(np.arange(100.0)).half_width
@@ -120,8 +120,8 @@ def verdict(
         )
     if better:
         name, (amount, error) = min((clearly or better).items(), key=lambda item: item[1][0])
-        by = f"{what} better by {-amount:{unit}} ± {error:{unit}}"
-        reasons.append(f"{name} is better: {by}, {'beyond' if clearly else 'within'} noise.")
+        by = f"by {-amount:{unit}} ± {error:{unit}}, {'beyond' if clearly else 'within'} noise"
+        reasons.append(f"{name} has a better {what} ({by}).")
     else:
         reasons.append(f"No other model has a better {what} on the held-out rows.")
     open_ = gain <= _NOISE * noise or never or clearly

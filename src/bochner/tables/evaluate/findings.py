@@ -13,12 +13,15 @@ from ..delegation import source_places
 from ..facts import Curve, Effects, IntervalFacts, ValueFacts, WorstRows
 from .metrics import NUMBERS, TWO, Predicted, Truth, row_log_losses
 
+# Numbers of things that a figure shows: points of a scatter plot and of a curve, bins, intervals.
 _POINTS, _CURVE_POINTS, _BINS, _INTERVALS = 400, 100, 10, 60
+# Numbers of effects, of points or levels of each, and of outputs.
 _EFFECTS, _EFFECT_POINTS, _LEVELS, _OUTPUTS = 6, 60, 12, 4
 # Fewest and most rows at which effects are computed; rows times kernels times columns that take a
 # few seconds; and the same times the training rows for bands.
 _EFFECT_ROWS, _EFFECT_WORK, _BAND_WORK = (60, 300), 1e8, 2e10
 _IMPORTANCE_ROWS = 256
+# Rows and columns of the table of largest errors, and characters of a cell.
 _WORST, _WORST_COLUMNS, _CELL = 8, 5, 40
 _LEVEL = 0.9
 

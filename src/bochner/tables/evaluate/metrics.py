@@ -1,9 +1,9 @@
 """Metrics of predictions on held-out rows, with the influence of each row.
 
-A metric m of n rows has an influence a_i for each row: on other rows drawn alike, m differs by
-about the mean of independent such numbers. Its standard error is therefore that of a mean,
-√(Σ a_i² / n(n − 1)). The difference of two models on the same rows has the influences a_i − b_i,
-a paired comparison. For the area under the ROC curve this is DeLong's error.
+Row i has an influence a_i on a metric: for another sample of n rows, the metric differs by about
+the mean of n independent influences. Its standard error is therefore that of a mean,
+√(Σ a_i² / n(n − 1)). Two models on the same rows are compared as pairs: their difference has the
+influences a_i − b_i. For the area under the ROC curve this is DeLong's error.
 """
 
 from collections.abc import Callable
@@ -180,7 +180,7 @@ _AUTO = {TWO: ["log-loss", "auc"], MANY: ["log-loss"], NUMBERS: ["rmse", "r2"]}
 
 
 def chosen_metrics(metric: str, kind: str) -> list[str]:
-    """Return the metric that models are compared by, then the other usual ones.
+    """Return the metric to compare models by, followed by the usual ones.
 
     >>> chosen_metrics("auto", TWO), chosen_metrics("mae", NUMBERS)
     (['log-loss', 'auc'], ['mae', 'rmse', 'r2'])
@@ -188,9 +188,9 @@ def chosen_metrics(metric: str, kind: str) -> list[str]:
     usual = _AUTO[kind]
     if metric == "auto":
         return list(usual)
-    known = [name for name, one in METRICS.items() if kind in one.kinds]
-    if metric not in known:
+    defined = [name for name, one in METRICS.items() if kind in one.kinds]
+    if metric not in defined:
         raise TableError(
-            f"There is no metric {metric!r} for {kind}; use one of auto, {', '.join(known)}."
+            f"There is no metric {metric!r} for {kind}; use one of auto, {', '.join(defined)}."
         )
     return [metric, *(name for name in usual if name != metric)]

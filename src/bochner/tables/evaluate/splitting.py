@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, tra
 
 from ..columns.column_kinds import coded_texts
 from ..columns.names import column_named
-from ..columns.roles import decided
+from ..columns.roles import decide_kind
 from ..errors import TableError
 from .copies import Observations
 from .target import counted_labels
@@ -106,7 +106,7 @@ def _times(column, name, decimal):
     """Return dates in days, or numbers."""
     for role in (None, "date", "number"):
         try:
-            kind = decided(column, name, role, decimal)[0]
+            kind = decide_kind(column, name, role, decimal)[0]
         except TableError:
             continue
         if kind is None or kind.role == "category":

@@ -15,7 +15,7 @@ from ..read.spooling import rows_of
 from .copies import Observations
 
 _FOLDS = 5
-# Above this number of rows, one fold has rows enough and the others are not fitted.
+# Above this number of rows, one fold has enough rows, and the others are not fitted.
 _MANY_ROWS = 10_000
 
 
@@ -132,10 +132,10 @@ def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, spec: Thresh
     """
     of_positive, of_negative = spec.row_costs(is_positive)
     order = np.argsort(-scores, kind="stable")
-    found, level = is_positive[order], scores[order]
-    # With the first k rows predicted positive: false positives among them, others behind.
-    costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative * (
-        found.sum() - np.concatenate([[0], np.cumsum(found)])
+    ordered, level = is_positive[order], scores[order]
+    # The first k rows are predicted positive: false positives among them, false negatives after.
+    costs = of_positive * np.concatenate([[0], np.cumsum(~ordered)]) + of_negative * (
+        ordered.sum() - np.concatenate([[0], np.cumsum(ordered)])
     )
     ends = np.concatenate([[1.001], level, [0.0]])  # above one, no row is predicted positive
     costs[1:-1][level[1:] == level[:-1]] = np.inf  # equal scores have equal predictions

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...data.columns import float_column
-from ..columns.roles import decided
+from ..columns.roles import decide_kind
 from ..columns.written_numbers import POINT
 from ..errors import TableError
 from ..facts import CLASSIFICATION
@@ -86,7 +86,9 @@ def _observations(rest, y, classify, roles, split_by, decimal):
     ignored = {name for name, role in roles.items() if role in ("drop", "identifier")} - {split_by}
 
     def is_identifier(name):
-        return name != split_by and decided(rest[name], name, roles.get(name), decimal)[0] is None
+        if name == split_by:
+            return False
+        return decide_kind(rest[name], name, roles.get(name), decimal)[0] is None
 
     columns = [name for name in rest.columns if name not in ignored]
     return Observations.of(rest, y, classify, columns, is_identifier)

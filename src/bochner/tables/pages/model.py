@@ -72,28 +72,20 @@ def model_page(facts: Facts, name: str) -> str:
 
 
 def _headline(facts):
-    """Return one sentence with the metrics and the certificate."""
-    entry, found = facts.ours, facts.ours.certificate
-    values = ", ".join(
+    """Return the error of classes, and the metrics."""
+    entry, certificate = facts.ours, facts.ours.certificate
+    values = [f"error {certificate.error:.2%}"] if isinstance(certificate, ErrorCertificate) else []
+    values += [
         f"{METRICS[name].heading} {entry.scores[name]:{METRICS[name].form}}"
         for name in shown_metrics(facts)
         if entry.scores[name] is not None
-    )
-    confidence = f"with {found.confidence:.0%} confidence"
-    is_random = facts.split.kind == "random"
-    if isinstance(found, ErrorCertificate):
-        bound = f", {confidence} at most {found.certified:.2%}" if is_random else ""
-        return f"Held-out error {found.error:.2%}{bound}; {values}."
-    bound = ""
-    if is_random and found.half_width is not None:
-        within = f"within ±{found.half_width:.4g} of the true value"
-        bound = f"; {confidence} {found.coverage:.0%} of predictions are {within}"
-    return f"Held-out {values}{bound}."
+    ]
+    return f"Held-out {', '.join(values)}."
 
 
 def _models(facts):
     what = METRICS[facts.metrics[0]].heading
-    caption = f"All models on the same rows; differences from bochner in {what}, standard errors"
+    caption = f"All models on the same held-out rows, with their difference from bochner in {what}"
     return table(*metric_table(facts), caption=caption)
 
 
@@ -104,7 +96,7 @@ def _worst(worst: WorstRows, classify: bool) -> Markup:
         for row, true, predicted, loss, *values in worst.rows
     ]
     headings = ["row of the table", "true", "predicted", last, *worst.columns]
-    caption = "Held-out rows with the largest loss, and their values of the most important columns"
+    caption = "Held-out rows with the largest loss, and their values in the most important columns"
     return table(headings, cells, caption=caption)
 
 
@@ -170,17 +162,17 @@ def _comparison(facts: Facts) -> Markup:
     alt = f"Worse in {what} than bochner: "
     alt += ", ".join(f"{model} {text}" for model, _, _, text in entries)
     caption = (
-        f"Difference in {what} from bochner (dashed) on the same held-out rows, with two standard "
-        "errors. Green: worse than bochner beyond noise; red: better"
+        f"Difference in {what} from bochner (dashed) on the same held-out rows. Bars: two standard "
+        "errors. Gray: within these; green: worse than bochner; red: better"
     )
     return _figure(
         charts.forest(entries, x_label=f"worse in {what}", alt=alt, far=[CONSTANT]), caption
     )
 
 
-def _confusion(found: ClassFacts) -> Markup:
+def _confusion(of_classes: ClassFacts) -> Markup:
     """Draw held-out rows by true and predicted class, colored by the share of the true class."""
-    classes, counts = [str(label) for label in found.classes], found.confusion
+    classes, counts = [str(label) for label in of_classes.classes], of_classes.confusion
     if len(classes) > _MAX_CLASSES_SHOWN:
         return tag("p", f"{len(classes)} classes are too many for a confusion matrix.")
     # Square roots, so that few mistakes are visible too.
@@ -193,15 +185,15 @@ def _confusion(found: ClassFacts) -> Markup:
     labels = {"title": "True and predicted class", "x_label": "predicted", "y_label": "true"}
     labels |= {"alt": alt}
     picture = charts.heat_map(counts, classes, classes, **labels, numbers=True, shade=shares)
-    caption = "Held-out rows. Blue: correct; red: wrong; stronger for larger shares of the class"
+    caption = "Held-out rows. Blue: correct; red: wrong; stronger: a larger share of the class"
     return _figure(picture, caption)
 
 
-def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
+def _class_figures(facts: Facts, of_classes: ClassFacts) -> Markup:
     """Draw ROC and precision-recall curves (two classes), and calibration."""
     pictures, of_what = [], "of the most probable class"
-    if found.positive is not None and found.roc and found.precision_recall:
-        positive = str(found.positive)
+    if of_classes.positive is not None and of_classes.roc and of_classes.precision_recall:
+        positive = str(of_classes.positive)
         scores, errors = facts.ours.scores, facts.ours.standard_errors
         of_what = f"of {positive}"
         area = f"AUC {scores['auc']:.4f} ± {errors['auc']:.4f}"
@@ -214,7 +206,8 @@ def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
         }
         name = "average-precision"
         mean = f"average precision {scores[name]:.3f} ± {errors[name]:.3f}"
-        base = sum(found.confusion[found.classes.index(found.positive)]) / facts.n_test
+        n_positive = sum(of_classes.confusion[of_classes.classes.index(of_classes.positive)])
+        base = n_positive / facts.n_test
         precision: dict[str, Any] = {
             "title": mean,
             "x_label": f"recall of {positive}",
@@ -224,21 +217,20 @@ def _class_figures(facts: Facts, found: ClassFacts) -> Markup:
         }
         pictures = [
             charts.curves([points], x_range=(0.0, 1.0), y_range=(0.0, 1.0), **words)
-            for points, words in ((found.roc, roc), (found.precision_recall, precision))
+            for points, words in ((of_classes.roc, roc), (of_classes.precision_recall, precision))
         ]
-    title, bins = f"Calibration {of_what}", found.calibration
+    title, bins = f"Calibration {of_what}", of_classes.calibration
     alt = ", ".join(f"{given:.2f} predicted, {share:.2f} observed" for given, share, *_ in bins)
     pictures.append(charts.calibration(bins, title=title, alt=f"{title}: {alt}"))
     caption = (
-        "Held-out rows. Dashed: random guessing; for calibration, observed frequency equal to "
-        "predicted probability. Bars: two standard errors"
+        "Held-out rows. Dashed: random guessing, and perfect calibration. Bars: two standard errors"
     )
     return _charts(pictures, caption)
 
 
-def _value_figures(target: str, found: ValueFacts) -> Markup:
+def _value_figures(target: str, of_values: ValueFacts) -> Markup:
     """Draw predicted against true values, errors, and intervals."""
-    points, ends = found.points, found.intervals
+    points, ends = of_values.points, of_values.intervals
     names = {"x_label": f"true {target}", "y_label": f"predicted {target}"}
     alt = f"Predicted against true {target} for {len(points)} held-out rows"
     label = names["y_label"]
@@ -276,22 +268,21 @@ def _importance(facts: Facts) -> Markup:
     return _figure(charts.bars(entries, alt=alt), caption)
 
 
-def _effects(found: Effects | None) -> Markup:
+def _effects(effects: Effects | None) -> Markup:
     """Draw the strongest effects of single columns."""
-    if found is None:
-        return tag("p", "There are no effects of models with monotone columns.")
-    if not found.curves:
+    if effects is None:
+        return tag("p", "Effects are not available for models with monotone columns.")
+    if not effects.curves:
         return Markup("")
-    what = found.outputs[0] if len(found.outputs) == 1 else "log-probability"
+    what = effects.outputs[0] if len(effects.outputs) == 1 else "log-probability"
     caption = (
-        f"Change of the {what} with single columns, which is centered partial dependence of the "
-        "whole model. Effects of several columns at once are "
-        f"{found.rest_share:.0%} of its variance"
+        f"Change of the {what} with one column: centered partial dependence of the whole model. "
+        f"Joint effects of several columns are {effects.rest_share:.0%} of its variance"
     )
-    if found.level is not None:
-        caption += f". Bands contain the true effect with probability {found.level:.0%}"
-    pictures = [_effect(curve, what, found.outputs) for curve in found.curves]
-    return _charts(pictures, caption, charts.legend(found.outputs))
+    if effects.level is not None:
+        caption += f". Bands contain the true effect with probability {effects.level:.0%}"
+    pictures = [_effect(curve, what, effects.outputs) for curve in effects.curves]
+    return _charts(pictures, caption, charts.legend(effects.outputs))
 
 
 def _effect(curve: Curve, what: str, outputs: list[str]) -> Markup:

@@ -23,7 +23,7 @@ from .headers import (
 
 SEPARATORS = (",", ";", "\t", "|")
 WHITESPACE = r"\s+"  # runs of spaces and tabs, as pandas writes them
-SAMPLE_ROWS = 500
+_SAMPLE_ROWS = 500
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)\1*"?[\r\n]*', re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _SHOWN_LINES = 3
@@ -33,8 +33,8 @@ _SHOWN_LINES = 3
 class Training:
     """Properties of the training table, for tables that are read like it.
 
-    ``used`` are the columns that the model needs. ``unnamed`` are all columns, target included, of
-    a file without a header; it is empty for one with a header.
+    ``used`` are the columns that the model needs. ``unnamed`` are all columns of a file without a
+    header, target included.
     """
 
     used: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Training:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Properties of a text file; those that are None are found from its content.
+    """Properties of a text file; None for those to detect from its content.
 
     ``doubtful_decimal`` is the decimal mark if the file does not decide, e.g. with 1,234 only.
     """
@@ -85,7 +85,6 @@ class Dialect:
     names: tuple[str, ...] = field(default=(), repr=False)
     n_lines: int = field(default=0, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
-    body: Sequence[Sequence[str]] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -140,10 +139,9 @@ def _dialect(lines, first, start, separator, encoding, options):
     if layout.header:
         n_surplus = max(0, table_width([head, *body]) - len(head))
         closed = n_surplus == 1 and all(len(row) == len(head) + 1 and not row[-1] for row in body)
-        names, again = different_names(
-            [name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)]
-        )
-        notes += again_note(again)
+        written = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)]
+        names = unique_names(written)
+        notes += numbered_note(written, names)
     else:
         names = options.training.names(table_width(body))
         if options.header is None and not options.training.unnamed and names:
@@ -153,12 +151,21 @@ def _dialect(lines, first, start, separator, encoding, options):
                 "(--header reads the first line as names)."
             )
     n_lines = (rows[0].end if layout.header else rows[0].start) if rows else len(lines)
-    parts = (n_surplus, closed, layout.header, tuple(names), n_lines, tuple(notes), body)
-    return Dialect(separator, decimal, encoding, *parts)
+    return Dialect(
+        separator,
+        decimal,
+        encoding,
+        n_surplus,
+        closed,
+        header=layout.header,
+        names=tuple(names),
+        n_lines=n_lines,
+        notes=tuple(notes),
+    )
 
 
 def _layout(lines, first, start, rows, separator, decimal, options):
-    """Return the layout, and the rows, after the last comment if it holds the names."""
+    """Return the layout and the rows; a last comment that holds the names is the first row."""
     cells = [row.cells for row in rows]
     table, header = FirstRows(cells, decimal), options.header
     if header is None and options.training.unnamed:
@@ -208,48 +215,46 @@ def _skipped_note(lines, header):
     return [f"Skipped {counted} before {where}: {shown}{more}."]
 
 
-def different_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Number names that occur again, as pandas does, and return these as well.
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Number names that occur again, as pandas does.
 
-    >>> different_names(["a", "b", "a"])
-    (['a', 'b', 'a.1'], ['a.1'])
+    >>> unique_names(["a", "b", "a"])
+    ['a', 'b', 'a.1']
     """
-    unique: list[str] = []
-    again: list[str] = []
-    seen: set[str] = set()
+    unique: dict[str, None] = {}
     for name in names:
         k, numbered = 0, name
-        while numbered in seen:
+        while numbered in unique:
             k += 1
             numbered = f"{name}.{k}"
-        if k:
-            again.append(numbered)
-        seen.add(numbered)
-        unique.append(numbered)
-    return unique, again
+        unique[numbered] = None
+    return list(unique)
 
 
-def again_note(again: Sequence[str]) -> list[str]:
-    """Return a note on column names that occurred again."""
-    shown = ", ".join(map(repr, again[:8]))
-    return [f"Repeated column names got a number: {shown}."] if again else []
+def numbered_note(names: Sequence[str], unique: Sequence[str]) -> list[str]:
+    """Return a note on column names that got a number."""
+    numbered = [new for name, new in zip(names, unique) if new != name]
+    shown = ", ".join(map(repr, numbered[:8]))
+    return [f"Repeated column names got a number: {shown}."] if numbered else []
 
 
 def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
     """Return the mark that splits most lines into the same number of fields; a comma if none does.
 
-    Of equally good marks ``usual`` is preferred. Runs of spaces separate fields if all lines then
-    have the same number of them, with more columns of numbers.
+    Of equally good marks ``usual`` is preferred, then the one with the largest share of columns of
+    numbers: 1,5;2,5 holds two numbers. Runs of spaces separate fields if all lines then have the
+    same number of them, with more columns of numbers.
     """
 
     def agreement(mark):
         rows = [row.cells for row in split_rows(lines, mark)]
         width = table_width(rows)
         if mark == COMMA and _holds_decimal_commas(rows):
-            return -1.0, False, 0
+            return -1.0, False, 0.0, 0
         if width < 2:
-            return 0.0, False, 0
-        return sum(len(row) == width for row in rows) / len(rows), mark == usual, width
+            return 0.0, False, 0.0, 0
+        share = sum(len(row) == width for row in rows) / len(rows)
+        return share, mark == usual, _n_numeric(rows) / width, width
 
     best = max(SEPARATORS, key=agreement)
     by_spaces = [row.cells for row in split_rows(lines, WHITESPACE)]
@@ -281,11 +286,11 @@ def split_rows(lines: Sequence[str], separator: str, first: int = 0) -> Iterator
     """
     if separator == WHITESPACE:
         separator = " "
-        lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, SAMPLE_ROWS)]
+        lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, _SAMPLE_ROWS)]
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     start = first
     try:
-        for cells in islice(reader, SAMPLE_ROWS):
+        for cells in islice(reader, _SAMPLE_ROWS):
             if cells and (len(cells) > 1 or cells[0].strip()):
                 yield _Line(cells, start, first + reader.line_num)
             start = first + reader.line_num

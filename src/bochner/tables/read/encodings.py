@@ -75,7 +75,7 @@ def encoding_of(content: bytes, complete: bool) -> str:
 
 
 def _utf16_of(content):
-    """Recognize UTF-16 without a byte order mark: Latin letters have a zero in every other byte."""
+    """Recognize UTF-16 without a byte order mark: every other byte of Latin text is zero."""
     for name, zeros, letters in (
         ("utf-16-le", slice(1, 2000, 2), slice(0, 2000, 2)),
         ("utf-16-be", slice(0, 2000, 2), slice(1, 2000, 2)),

@@ -17,7 +17,7 @@ from ...data import release_scratches
 from ...data.columns import EXACT_INTEGERS
 from ...data.tables import FRAME_BLOCK
 from ..errors import TableError
-from .spooling import is_large, room_for
+from .spooling import column_buffer, is_large
 
 # Rows of a piece, fewer for many columns: a multiple of the blocks of tabular models, so that
 # predictions of pieces have the same digits as those of the whole table.
@@ -35,7 +35,7 @@ def rows_at_once(n_columns: int) -> int:
 
 
 @dataclass
-class _Seen:
+class _SeenTypes:
     """Types and kinds of a column in pieces with values, and its type in pieces without."""
 
     types: dict[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class _Seen:
 
 
 def _kind(column):
-    """Return number, truth or the name of a type; truth values beside missing ones are objects."""
+    """Return "number", "truth" or the name of a type; truth values with gaps are objects."""
     import pandas
 
     if column.dtype.kind in "iuf":
@@ -133,13 +133,17 @@ class Table:
         import pandas
 
         large = is_large(self.n_rows, len(self.types))
-        rooms = {name: room_for(kind, self.n_rows, large) for name, kind in self.types.items()}
+        buffers = {
+            name: column_buffer(kind, self.n_rows, large) for name, kind in self.types.items()
+        }
         for piece in self.pieces():
-            for name, room in rooms.items():
-                room.append(piece[name])
+            for name, buffer in buffers.items():
+                buffer.append(piece[name])
             if large:
                 release_scratches()
-        frame = pandas.DataFrame({name: room.column() for name, room in rooms.items()}, copy=False)
+        frame = pandas.DataFrame(
+            {name: buffer.column() for name, buffer in buffers.items()}, copy=False
+        )
         frame.attrs |= self.attrs
         return frame
 
@@ -153,14 +157,14 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Ta
     first, second = next(pieces), next(pieces, None)
     if second is None:
         return Table(read, {}, dict(first.dtypes), len(first), first.attrs, first)
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _SeenTypes] = {}
     sizes: list[int] = []
     for piece in track(chain([first, second], pieces), "reading the types of columns"):
         for name in seen.keys() - set(piece.columns):
             seen[name].of_empty = np.dtype(np.float64)
         for name in piece.columns:
             if name not in seen:
-                seen[name] = _Seen(of_empty=np.dtype(np.float64) if sizes else None)
+                seen[name] = _SeenTypes(of_empty=np.dtype(np.float64) if sizes else None)
             seen[name].add(piece[name])
         sizes.append(len(piece))
     declared = {} if whole_column is None else _declared(seen, whole_column)

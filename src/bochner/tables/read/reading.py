@@ -15,7 +15,7 @@ from typing import Any
 from ..._terminal.text import one_line
 from ..columns.written_numbers import COMMA, POINT
 from ..errors import TableError, needed
-from .dialects import WHITESPACE, TextOptions, again_note, different_names
+from .dialects import WHITESPACE, TextOptions, numbered_note, unique_names
 from .encodings import BinaryContent, undecodable_byte
 from .pieces import Table, rows_at_once, table_of
 from .sources import Source
@@ -41,9 +41,8 @@ def load_table(
     ``.bz2``, ``.xz`` or ``.zst``.  Blanks at both ends of column names are removed.
 
     The separator, decimal mark, encoding and header of a text file are detected.
-    Comments (``#``) and other lines before the header are skipped, and a closing row of totals is
-    left out.  ``frame.attrs["notes"]`` lists such decisions; ``frame.attrs["decimal"]`` is the
-    decimal mark, if the file decides it.
+    Comments (``#``) and other lines before the header are skipped.  ``frame.attrs["notes"]`` lists
+    such decisions; ``frame.attrs["decimal"]`` is the decimal mark, if the file decides it.
 
     Parameters
     ----------
@@ -78,20 +77,20 @@ def load_table(
 def read_file(path: str | Path, options: TextOptions) -> Any:
     """Return the table in a file as one frame."""
     source = checked_source(path, options)
-    with in_sentences(source):
+    with rephrased_errors(source):
         return open_table(source, options).whole()
 
 
 def read_pieces(
     path: str | Path, options: TextOptions, *, verbatim: Sequence[str] = ()
 ) -> Iterator[tuple[Any, Any]]:
-    """Iterate over frames of some rows each, which have the types of the whole table.
+    """Iterate over pieces of a table: pairs of frames with some rows each.
 
-    With each comes the same frame with texts as they are written in the file, if it is a text file
-    with a column in ``verbatim``; otherwise the frame again.
+    The first frame has the types of the whole table. If a text file has a column in ``verbatim``,
+    the second frame has texts as they are written in the file. Otherwise it is the first one.
     """
     source = checked_source(path, options)
-    with in_sentences(source):
+    with rephrased_errors(source):
         table = open_table(source, options)
         if source.kind() == "text" and not table.types.keys().isdisjoint(verbatim):
             as_written = table.read({}, dtype=str, keep_default_na=False)
@@ -156,7 +155,7 @@ def _undecodable(source, encoding, given):
 
 
 @contextmanager
-def in_sentences(source: Source) -> Iterator[None]:
+def rephrased_errors(source: Source) -> Iterator[None]:
     """Turn errors of other packages about a file into a ``TableError`` of one sentence."""
     try:
         yield
@@ -187,17 +186,18 @@ def in_sentences(source: Source) -> Iterator[None]:
         raise TableError(message) from None
 
 
-def with_different_names(frame: Any) -> Any:
+def with_unique_names(frame: Any) -> Any:
     """Return the frame with distinct column names, without blanks at their ends.
 
     The second ``a`` is called ``a.1``, as pandas does when reading a file.
     """
-    names, again = different_names([str(name).strip() for name in frame.columns])
+    written = [str(name).strip() for name in frame.columns]
+    names = unique_names(written)
     if names == list(frame.columns):
         return frame
     renamed = frame.set_axis(names, axis=1)
-    if again:
-        renamed.attrs["notes"] = [*frame.attrs.get("notes", []), *again_note(again)]
+    if note := numbered_note(written, names):
+        renamed.attrs["notes"] = [*frame.attrs.get("notes", []), *note]
     return renamed
 
 
@@ -229,9 +229,9 @@ def _json_pieces(source: Source, declared: Mapping[str, Any], columns: Any = Non
     some = list(islice(records, 1))
     n_rows = rows_at_once(len(some[0]) if some else 1)
     some += islice(records, n_rows - 1)
-    yield with_different_names(pandas.DataFrame(some))
+    yield with_unique_names(pandas.DataFrame(some))
     while some := list(islice(records, n_rows)):
-        yield with_different_names(pandas.DataFrame(some))
+        yield with_unique_names(pandas.DataFrame(some))
 
 
 def _json_records(source):
@@ -280,7 +280,7 @@ def _parquet_pieces(
         is_named_range = any(isinstance(one, dict) and one.get("name") is not None for one in index)
         n_rows = rows_at_once(len(names))
         if is_named_range or file.metadata.num_rows <= n_rows:
-            yield with_different_names(_named_index(pandas.read_parquet(content)))
+            yield with_unique_names(_named_index(pandas.read_parquet(content)))
             return
         some = None
         # Columns that would be renamed cannot be selected.
@@ -288,7 +288,7 @@ def _parquet_pieces(
             some = [name for name in names if name.strip() in columns or name in index]
         for batch in file.iter_batches(n_rows, columns=some):
             frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
-            yield with_different_names(_named_index(frame))
+            yield with_unique_names(_named_index(frame))
 
 
 def _named_index(frame: Any) -> Any:

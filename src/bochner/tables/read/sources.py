@@ -25,7 +25,6 @@ _GZIP, _XZ, _ZSTANDARD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _BZIP2 = re.compile(rb"BZh[1-9]1AY&SY")
 
 _BEGINNING, _BEGINNING_LINES = 2**18, 20  # bytes, and lines if these are longer
-_ENDING = 2**20  # bytes
 _CHUNK = 2**20
 # Longer lines raise an error, because a parser holds a whole line in memory.
 MAX_LINE_BYTES = 2**26
@@ -88,9 +87,9 @@ class Source:
             return needed("pyarrow").CompressedInputStream(raw, "zstd")
         return raw
 
-    def lines(self, encoding: str, stop: int | None = None) -> io.TextIOWrapper:
-        """Return the decoded text up to byte ``stop``; a line that is too long raises an error."""
-        limited = io.BufferedReader(_LimitedLines(self.opened(), self.name, stop), _CHUNK)
+    def lines(self, encoding: str) -> io.TextIOWrapper:
+        """Return the decoded text as a stream; reading a line that is too long raises an error."""
+        limited = io.BufferedReader(_LimitedLines(self.opened(), self.name), _CHUNK)
         return io.TextIOWrapper(limited, encoding, newline="")
 
     def seekable(self) -> io.BytesIO | Path:
@@ -101,7 +100,7 @@ class Source:
             return io.BytesIO(stream.read())
 
     def beginning(self) -> tuple[bytes, bool]:
-        """Return the first bytes, at least some lines of them, and True if these are all."""
+        """Return the first bytes, with at least some lines, and True if there are no others."""
         with self.opened() as stream:
             content, size = b"", _BEGINNING
             while len(content) < MAX_LINE_BYTES:
@@ -114,19 +113,6 @@ class Source:
                         break
                     size *= 2
         return content[:size], False
-
-    def ending(self) -> tuple[bytes, int]:
-        """Return the last bytes, from a multiple of four on, and the number of all bytes."""
-        with self.opened() as stream:
-            if isinstance(stream, io.BufferedReader):
-                size = stream.seek(0, io.SEEK_END)
-                stream.seek(max(0, size - _ENDING) // 4 * 4)
-                return stream.read(), size
-            content, size = b"", 0
-            while more := stream.read(_CHUNK):
-                content, size = content + more, size + len(more)
-                content = content[max(0, size - _ENDING) // 4 * 4 - (size - len(content)) :]
-            return content, size
 
     def letters(self) -> bytes:
         """Return the first lines of the whole file that hold bytes beyond ASCII."""
@@ -155,20 +141,17 @@ def _byte_lines(stream: Any) -> Iterator[bytes]:
 
 
 class _LimitedLines(io.RawIOBase):
-    """Bytes of a stream up to ``stop``; a line of more than ``MAX_LINE_BYTES`` raises an error."""
+    """Bytes of a stream; a line of more than ``MAX_LINE_BYTES`` raises an error."""
 
-    def __init__(self, stream: Any, name: str, stop: int | None):
-        self._stream, self._name, self._left = stream, name, stop
+    def __init__(self, stream: Any, name: str):
+        self._stream, self._name = stream, name
         self._line_bytes = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        size = len(buffer) if self._left is None else min(len(buffer), self._left)
-        content = self._stream.read(size)
-        if self._left is not None:
-            self._left -= len(content)
+        content = self._stream.read(len(buffer))
         last = max(content.rfind(b"\n"), content.rfind(b"\r"))
         self._line_bytes = len(content) - last - 1 if last >= 0 else self._line_bytes + len(content)
         if self._line_bytes > MAX_LINE_BYTES:

@@ -52,12 +52,12 @@ def _stored(column):
     import pandas
 
     column = pandas.Series(column, copy=False)
-    room = room_for(column.dtype, len(column), True)
-    room.append(column)
-    return room.column()
+    buffer = column_buffer(column.dtype, len(column), True)
+    buffer.append(column)
+    return buffer.column()
 
 
-def room_for(kind: Any, n_rows: int, large: bool) -> Any:
+def column_buffer(kind: Any, n_rows: int, large: bool) -> Any:
     """Return a buffer for a column of this type: ``append`` pieces, then call ``column``."""
     import pandas
 

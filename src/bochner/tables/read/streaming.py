@@ -13,7 +13,7 @@ from ...data import LocalRows, as_rows, assert_finite, release_scratches, scratc
 from ..columns.names import column_named
 from .dialects import TextOptions
 from .pieces import Table, rows_at_once
-from .reading import checked_source, in_sentences, open_table
+from .reading import checked_source, open_table, rephrased_errors
 from .sources import SUFFIXES, Source, suffix_of
 
 # Bytes of numbers that stay in memory.
@@ -57,12 +57,11 @@ def open_rows(
 ) -> Any:
     r"""Open the rows of a file for ``fit``, ``predict`` and ``transform`` in place of X.
 
-    The file may be any file that ``load_table`` reads, and is read in the same way, or a ``.npy``
-    file, which is mapped into memory as it is. Numbers of more than 32 MiB are copied into a
-    temporary file, piece by piece, which is mapped into memory and deleted with the rows. It needs
-    8 bytes per number (4 if all columns are float32); ``TMPDIR`` names its folder.
-    Every estimator accepts these rows as it accepts a ``numpy.memmap``, which ``np.asarray(rows)``
-    is.
+    ``load_table`` reads the same files in the same way. A ``.npy`` file is mapped into memory as it
+    is. Of other files, numbers of more than 32 MiB are copied into a temporary file, which is
+    mapped into memory and deleted with the rows. It needs 8 bytes per number (4 if all columns are
+    float32); ``TMPDIR`` names its folder. Every estimator accepts these rows, and
+    ``np.asarray(rows)`` is the mapped array.
 
     ``rows.names`` are the columns of the features. ``rows.notes`` lists decisions about a text
     file, e.g. lines skipped before its header.
@@ -122,7 +121,7 @@ def open_rows(
         return as_rows(np.load(path, mmap_mode="r"))
     options = TextOptions(sep, decimal, encoding, skip_rows, header)
     source = checked_source(path, options)
-    with in_sentences(source):
+    with rephrased_errors(source):
         table = open_table(source, options)
     target = None if target is None else column_named(target, table.types)
     if columns is None:
@@ -165,7 +164,7 @@ def _copied(
 
 
 def _pieces(source: Source, table: Table) -> Iterator[Any]:
-    with in_sentences(source):
+    with rephrased_errors(source):
         yield from table.pieces()
 
 

@@ -12,7 +12,6 @@ from .dialects import WHITESPACE, Dialect, TextOptions, dialect_of
 from .encodings import encoding_note, encoding_of
 from .pieces import rows_at_once
 from .sources import Source
-from .totals import closing_row
 
 # Name of a field that no column has: names of rows, or nothing after the last separator.
 _SURPLUS = "\0surplus"
@@ -20,21 +19,19 @@ _SURPLUS = "\0surplus"
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file and its dialect; rows end at byte ``stop``, before a closing row of totals."""
+    """A text file and its dialect."""
 
     source: Source
     dialect: Dialect
     decimal: str
-    stop: int | None
     attrs: dict[str, Any]
 
     @classmethod
     def detect(cls, source: Source, options: TextOptions) -> Self:
-        """Detect the dialect from the beginning of the file, and a closing row of totals."""
+        """Detect the dialect from the beginning of the file."""
         sep = WHITESPACE if options.sep == " " else options.sep
         options = replace(options, sep=sep or source.separator())
-        beginning, complete = source.beginning()
-        dialect = dialect_of(beginning, complete, options)
+        dialect = dialect_of(*source.beginning(), options)
         if not dialect.names:
             raise TableError(
                 f"{source.name} is empty: it needs a line of column names and lines of values."
@@ -45,9 +42,7 @@ class TextFile:
                 f"{source.name} cannot be read: its lines have {n_names + dialect.n_surplus} "
                 f"fields, but its header has {n_names}."
             )
-        ending, n_bytes = source.ending()
-        n_closing, on_totals = closing_row(ending, beginning, dialect, complete)
-        notes = [*dialect.notes, *on_totals]
+        notes = list(dialect.notes)
         if dialect.n_surplus and not dialect.closed:
             notes.append("Lines have one field more than the header: the first holds row names.")
         attrs = {
@@ -58,8 +53,7 @@ class TextFile:
             "skip_rows": options.skip_rows,
         }
         attrs = {name: value for name, value in attrs.items() if value is not None}
-        stop = n_bytes - n_closing if n_closing else None
-        return cls(source, dialect, dialect.decimal or options.doubtful_decimal, stop, attrs)
+        return cls(source, dialect, dialect.decimal or options.doubtful_decimal, attrs)
 
     @classmethod
     def detect_from_letters(cls, source: Source, options: TextOptions) -> Self:
@@ -88,7 +82,7 @@ class TextFile:
             "chunksize": rows_at_once(len(names)),
             "dtype": dict(declared) or None,
         } | options
-        with self.source.lines(self.dialect.encoding, self.stop) as stream:
+        with self.source.lines(self.dialect.encoding) as stream:
             for _ in range(self.dialect.n_lines):
                 stream.readline()
             try:
