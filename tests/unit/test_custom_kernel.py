@@ -18,9 +18,11 @@ from bochner import (
     Matern,
     OperatorKernelRidge,
     OperatorRidge,
+    SpectralMixture,
 )
 from bochner.operators.custom import matrix_roots, spectral_operators
 from bochner.operators.output_matrix import matrix_factor
+from bochner.testing import check_operator_kernel
 
 TASKS = np.array([[2.0, 0.5], [0.5, 1.0]])
 
@@ -155,6 +157,19 @@ def test_spectra_by_quadrature_are_those_by_hand(n_features):
         -0.25 * np.sum(frequencies**2, axis=1)
     )  # N(0, I) over N(0, 2 I)
     np.testing.assert_allclose(found, ratio[:, None, None] * TASKS, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [2 * Gaussian(gamma=0.8), SpectralMixture([3.0], means=[[0.7, 0.4]], scales=[1.5])],
+    ids=["mass", "mean"],
+)
+def test_signatures_do_not_depend_on_mass_or_symmetry_of_the_prior(prior, seed):
+    kernel = CustomKernel(prior, signature=gaussian_tasks)
+    check_operator_kernel(kernel, 2, rng=seed)
+    frequencies = np.random.default_rng(seed).normal(size=(5, 2))
+    pairs = [kernel.factors(sign * frequencies) for sign in (1, -1)]
+    np.testing.assert_allclose(*(part @ part.transpose(0, 2, 1) for part in pairs), rtol=1e-6)
 
 
 def test_roots_of_matrices_and_their_ranks():

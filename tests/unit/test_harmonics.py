@@ -190,7 +190,7 @@ def test_a_dask_array_gives_the_same_features():
     ("X", "message"),
     [
         (np.array([[1.0, 0.0], [0.0, 0.0]]), "row 1 of X has norm 0"),
-        (np.array([[1.0, 0.0], [3.0, 4.0]]), "row 1 of X has norm 5.*Normalise first"),
+        (np.array([[1.0, 0.0], [3.0, 4.0]]), "row 1 of X has norm 5.*Normalize first"),
         (np.array([[1.0, np.nan]]), "unit rows|contains NaN"),
         (np.ones((3, 1)), "at least 2 features"),
     ],

@@ -27,8 +27,8 @@ from bochner import (
     SpectralMixture,
 )
 from bochner.operators import KernelSum
-from bochner.operators.sums import MeanPrior, same_prior
-from bochner.testing import check_operator_kernel, check_prior
+from bochner.operators.sums import same_prior
+from bochner.testing import check_operator_kernel
 
 WIDE, NARROW = Gaussian(gamma=0.3), Gaussian(gamma=2.0)
 MIXTURE = SpectralMixture(weights=[1.0, 2.0], means=[[1.0, 2.0], [0.0, 1.0]], scales=[0.5, 1.0])
@@ -103,17 +103,11 @@ def test_each_frequency_serves_both_kernels():
     np.testing.assert_allclose(*(part @ part.transpose(0, 2, 1) for part in pairs), atol=1e-12)
 
 
-def test_the_mean_of_two_priors_is_a_prior(seed):
-    check_prior(MeanPrior(WIDE, Matern(nu=2.5)), rng=seed)
-    two = MeanPrior(MIXTURE, WIDE)
-    assert two.sample(5, 2, seed).mass == pytest.approx(2.0)
-    X = np.random.default_rng(seed).normal(size=(3, 2))
-    drawn = np.array([two.sample(9, 2, child).kernel(X) for child in range(400)])
-    error = drawn.std(axis=0) / np.sqrt(400) + 1e-12
-    assert np.abs((drawn.mean(axis=0) - two.kernel(X)) / error).max() < 5
-    resolved = MeanPrior(Gaussian("scale"), Gaussian(gamma=2.0)).resolved(X)
-    assert resolved.second.gamma == 2.0
-    assert resolved.first.gamma == Gaussian("scale").resolved(X).gamma
+def test_priors_that_become_equal_by_resolving_count_once_each():
+    equal = Gaussian("scale").resolved(X)
+    kernel = Decomposable(Gaussian("scale"), TASKS) + Decomposable(equal, ONES)
+    fitted = OperatorRidge(kernel, n_components=9, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(fitted.measure_.kernel(X[:1])[0, 0], TASKS + ONES)
 
 
 def test_sums_are_parameter_objects():

@@ -153,16 +153,20 @@ def test_a_wrong_number_of_columns_is_refused_before_any_work():
 
 
 def test_measures_have_the_methods_of_priors_and_kernels():
-    """Only ``Evidence``, which refuses measures first, uses the others."""
+    """Only ``Evidence`` uses the others, after ``groups``, which refuses measures."""
     ours = {name for name in dir(SpectralPrior) if not name.startswith("_")} - set(
         dir(BaseEstimator)
     )
     assert ours - set(dir(FourierMeasure)) == {
         "family",
         "get_metadata_routing",
-        "lower_gram",
+        "gram_slopes",
+        "group_slopes",
+        "rescaled",
         "start_rate",
         "weighs_columns",
+        "with_groups",
+        "with_rates",
     } - set(dir(BaseEstimator))
 
 
@@ -380,7 +384,6 @@ def test_the_mark_is_stored(tmp_path):
     ("call", "method"),
     [
         (lambda: SpectralFeatures(MU, PacBayesLangevin()).fit(X, LABELS), "log_density"),
-        (lambda: Evidence().learn_prior(MU, X, VALUES, 0), "with_rates"),
         (lambda: KernelMachine(MU).fit(X, VALUES).effects(X), "column_factor"),
         (
             lambda: CustomKernel(
@@ -393,6 +396,12 @@ def test_the_mark_is_stored(tmp_path):
 def test_missing_methods_are_named(call, method):
     with pytest.raises(TypeError, match=rf"needs the method `{method}`.*use a prior"):
         call()
+
+
+def test_evidence_refuses_measures_and_their_sums():
+    for prior in (MU, MU + Gaussian(), Gaussian() * MU):
+        with pytest.raises(TypeError, match="has fixed frequencies: write a prior"):
+            Evidence().learn_prior(prior, X, VALUES, 0)
 
 
 def test_other_objects_are_still_refused():

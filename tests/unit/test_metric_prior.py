@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bochner import Gaussian, KernelMachine, Laplace
+from bochner import Evidence, Gaussian, KernelMachine, Laplace
+from bochner._checks import MissingMethod
 from bochner.priors import WithMetric
 
 RNG = np.random.default_rng(0)
@@ -38,5 +39,17 @@ def test_matrices_that_do_not_fit_are_refused():
         with pytest.raises(ValueError, match="for each of the 3 columns"):
             WithMetric(Gaussian(0.5), matrix, mean).kernel(X)
     for matrix in (np.ones((3, 2)), np.ones((3, 3))):
-        with pytest.raises(ValueError, match="no density"):
+        with pytest.raises(MissingMethod, match="no density"):
             WithMetric(Gaussian(0.5), matrix).log_density(X)
+
+
+def test_bandwidths_are_computed_from_mapped_rows():
+    matrix = RNG.normal(size=(3, 2))
+    resolved = WithMetric(Gaussian("scale"), matrix).resolved(X)
+    assert resolved.prior.gamma == pytest.approx(Gaussian("scale").resolved(X @ matrix).gamma)
+
+
+def test_evidence_refuses_a_metric():
+    for prior in (WithMetric(Gaussian(), np.eye(3)), Laplace() + WithMetric(Gaussian(), np.eye(3))):
+        with pytest.raises(TypeError, match="which WithMetric does not define"):
+            Evidence().learn_prior(prior, X, X[:, 0], 0)

@@ -32,6 +32,7 @@ from bochner.priors import (
     PriorSum,
     ScaledPrior,
     WithCategories,
+    WithMetric,
 )
 from bochner.testing import check_operator_kernel
 
@@ -359,5 +360,16 @@ def test_priors_add_to_and_multiply_measures():
     step = 1e-5 * np.eye(2)
     slopes = [(model.predict(X + e) - model.predict(X - e)) / 2e-5 for e in step]
     np.testing.assert_allclose(model.jacobian(X), np.stack(slopes, axis=1), atol=1e-6)
-    with pytest.raises(TypeError, match="groups"):
+    with pytest.raises(TypeError, match="fixed frequencies"):
         Evidence().learn(prior + measure, X, X[:, 0], 0)
+
+
+def test_draws_of_composites_of_learned_priors_are_marked():
+    X = rows(40, 2)
+    learned = Evidence(n_iterations=2).learn_prior(Gaussian(), X, np.sin(X[:, 0]), 0)
+    metric = WithMetric(learned, np.eye(2))
+    for prior in (learned + Gaussian(), 2 * learned, Laplace() * learned, metric):
+        assert prior.sample(5, 2, 0).learned
+    drawn = learned.sample(5, 2, 0)
+    assert (drawn + Gaussian()).sample(5, 2, 0).learned
+    assert not (Gaussian() + Gaussian()).sample(5, 2, 0).learned

@@ -1,5 +1,7 @@
 """Priors: bandwidths from the data, closed forms at known values, and what they refuse."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -281,3 +283,13 @@ def test_anova_bandwidth_rules_keep_the_mean_curvature(rule, weight):
     assert Anova(length_scale="scale", weight=0.0).resolved(X).length_scale == pytest.approx(
         typical_length(X, "scale")
     )
+
+
+def test_the_gram_matrix_of_a_mixture_needs_memory_for_pairs_of_rows_only():
+    rows = np.random.default_rng(0).normal(size=(300, 200))
+    prior = SpectralMixture(weights=[1.0, 1.0], means=np.zeros((2, 200)), scales=[0.1, 0.2])
+    tracemalloc.start()
+    prior.kernel(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 * 8 * 300**2  # differences of all pairs would need 200 matrices

@@ -44,8 +44,8 @@ class Target(ABC):
         """Return the target of some of the rows."""
 
     @abstractmethod
-    def similarity(self) -> TargetSimilarity:
-        """Return λ as factors and signs."""
+    def similarity(self, weights: Any = None) -> TargetSimilarity:
+        """Return λ as factors and signs; weights of rows only matter for values."""
 
     @property
     def is_partial(self) -> bool:
@@ -95,7 +95,7 @@ class TargetSimilarity(Target):
     def take(self, rows: Any) -> Self:
         return replace(self, factors=self.factors[rows])
 
-    def similarity(self) -> TargetSimilarity:
+    def similarity(self, weights: Any = None) -> TargetSimilarity:
         return self
 
     @classmethod
@@ -264,7 +264,7 @@ class Labels(Target):
     def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])
 
-    def similarity(self) -> TargetSimilarity:
+    def similarity(self, weights: Any = None) -> TargetSimilarity:
         n_classes = len(self.classes)
         factors = np.column_stack([np.sqrt(2) * np.eye(n_classes), np.ones(n_classes)])
         return TargetSimilarity(factors[self.codes], np.append(np.ones(n_classes), -1.0))

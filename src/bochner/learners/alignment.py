@@ -54,8 +54,8 @@ def class_sums(
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
     """Return the Fourier potential v_j = Σ_k s_k |Σ_i a_ik exp(i ω_j·x_i)|² of each atom.
 
-    It is high if a wave is strongly present in the signal. The game searches for its peaks, with
-    a_i = y_i α_i. The weights of ``measure`` have no influence.
+    It is high if a wave is similar to the signal. The game searches for its peaks, with a_i = y_i
+    α_i. The weights of ``measure`` have no influence.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class ValueSums(AlignmentSums):
     def caveat(self) -> str:
         return (
             "real targets are centered and scaled by the sample itself, so their similarities are "
-            "no fixed function of pairs"
+            "not a fixed function of pairs"
         )
 
     def _energy_and_trace(self):

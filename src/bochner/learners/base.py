@@ -75,7 +75,7 @@ class Learner(BaseEstimator, ABC):
         """Return the learned measure and a report.
 
         ``X`` and ``y`` are rows and targets of any kind, or the ``Rows`` and ``Target`` of an
-        estimator. ``weights`` of the rows count like repetitions; a learner that cannot use them
+        estimator. A row of weight 2 counts as two rows. A learner that cannot use ``weights``
         raises an error. ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
@@ -183,11 +183,7 @@ class PriorLearner(NestedDefaults, Learner):
     def _resolved_prior(self, measure, rows, weights) -> SpectralPrior:
         """Return the prior with numbers; refuse measures that are not of frequencies."""
         name = type(self).__name__
-        if not isinstance(measure, FourierMeasure):
-            raise TypeError(
-                f"{name} moves frequencies and needs a FourierMeasure, got "
-                f"{type(measure).__name__}."
-            )
+        check_has_frequencies(self, measure)
         if self.prior is None:
             raise ValueError(
                 f"{name} needs a prior and none was given. Use it inside SpectralFeatures, or "
@@ -247,7 +243,7 @@ class AlignmentLearner(Learner):
     ) -> Bound:
         """Bound the alignment loss of the kernel with ``weights``, by default the learned ones.
 
-        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment``
+        Theorem 3 at t = √n, or t = β √n for ``PacBayes`` with β > 0. ``OptimalAlignment`` has
         Theorem 4 at its μ. ``form="kl"`` is the form of Theorem 3 without t, for every learner. The
         bound is not valid if the mean loss is outside [0, 1].
         """
@@ -282,9 +278,30 @@ def check_learner(learner: Any, kind: Any = Learner) -> None:
     learner.check_parameters()
 
 
+def check_has_frequencies(owner: Any, measure: Any) -> None:
+    """Raise a TypeError for measures without frequencies."""
+    if not isinstance(measure, FourierMeasure):
+        raise TypeError(
+            f"{type(owner).__name__} moves frequencies and needs a FourierMeasure, got "
+            f"{type(measure).__name__}."
+        )
+
+
 def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, Any]:
     """Read rows, target and weights; classes of weight zero are left out."""
     rows = as_rows(X, persist=True)
     target = as_target(y, len(rows))
     weights = check_weights(weights, len(rows))
     return rows, target.present(weights) if isinstance(target, Labels) else target, weights
+
+
+def drawn_rows(n_samples: int, n_rows: int, weights: Any, rng: np.random.Generator) -> np.ndarray:
+    """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
+    candidates = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
+    if len(candidates) < 2:
+        raise ValueError(
+            f"Learners need at least 2 rows of positive weight, got {len(candidates)}."
+        )
+    if len(candidates) > n_rows:
+        candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
+    return candidates

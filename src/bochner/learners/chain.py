@@ -10,9 +10,9 @@ from .base import Learned, Learner, check_learner
 class Chain(Learner):
     """Apply two learners one after the other: the measure of one is the start of the next.
 
-    The report is the list of the reports of all learners; more learners are nested chains.
-    Theorems about a learner need a start that does not depend on the rows. So no bound is known
-    for the measure of a chain.
+    The report is the list of the reports of all learners. For more than two learners, nest chains.
+    Theorems about a learner need a start that does not depend on the rows. So no bound is known for
+    the measure of a chain.
 
     Parameters
     ----------
@@ -43,10 +43,6 @@ class Chain(Learner):
     def check_parameters(self) -> None:
         check_learner(self.first)
         check_learner(self.second)
-
-    def check_kind(self, X: Any) -> None:
-        self.first.check_kind(X)
-        self.second.check_kind(X)
 
     def _learn(self, measure, rows, target, rng, weights):
         reports: list[Any] = []

@@ -21,6 +21,7 @@ from ..data.repetitions import equal_rows
 from ..data.targets import Labels, TargetSimilarity, Values, as_target
 from ..priors import SpectralPrior
 from ..priors.base import ParameterGroup
+from .base import drawn_rows
 
 # Bounds of the parameters, for columns of standard deviation one.
 _RATES = (1e-3, 20.0)
@@ -39,7 +40,7 @@ _COMMON_FACTORS, _HALVINGS = (0.0, -1.5, -0.75, 0.75), 30
 # Logarithms of factors of the rates of each part that are tried for sums and products. Parts of one
 # family start a little apart: equal ones would stay equal.
 _PART_FACTORS, _APART = (0.0, -1.5, 1.5, 3.0), 0.1
-# Share of the variance from which on it matters that ``learn_prior`` drops the linear part.
+# ``learn_prior`` warns if the linear part, which it drops, explains this share of the variance.
 _MUCH = 0.5
 # With fewer rows, factorizations are faster on one thread of BLAS.
 _FEW_ROWS = 800
@@ -49,9 +50,9 @@ _FEW_ROWS = 800
 class LearnedPrior:
     """Result of ``Evidence``: a prior with numbers per column, noise and linear part.
 
-    The model is y = b + f(x) + ε with f a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j
-    x_j z_j / d) and ε of variance s² ``noise`` (divided by a row's weight): ``KernelMachine(prior,
-    alpha=noise, linear=linear)`` is its posterior mean.
+    The model is y = b + f(x) + ε. f is a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j
+    x_j z_j / d). ε has the variance s² ``noise``, divided by a row's weight. Its posterior mean is
+    ``KernelMachine(prior, alpha=noise, linear=linear)``.
 
     Parameters
     ----------
@@ -101,18 +102,19 @@ class Evidence(BaseEstimator):
         ½ log(tr Yᵀ(K + λ)⁻¹Y / (nk)) + log det(K + λ) / (2n) + (1/n) Σ_j log(1 + ((log r_j − mean)
         / rate_spread)²) + (1/n) Σ_j log(1 + ((log w_j − mean) / weight_spread)²)
 
-    by L-BFGS with slopes in closed form. The scale of the outputs has been maximized out. The last
-    two terms are a Cauchy prior around a common value, which is free: with few rows the columns
-    stay close to it, but single columns may be far from it. Labels are one-hot (one column for two
-    classes), values are standardized. If the noise is large, as for labels, float32 is used.
+    by L-BFGS with slopes in closed form. The best scale of the outputs is already inserted. The
+    last two terms are a Cauchy prior around a common value, which is learned, too. With few rows
+    the columns stay close to it, but single columns may be far from it. Labels are one-hot (one
+    column for two classes), values are standardized. If the noise is large, as for labels, float32
+    is used.
 
     Bounds need a prior that does not depend on their rows. So bounds with a learned prior, or a
     clone of it, have ``valid=False``. If the rows of the bound are others, write a new prior with
     the learned numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
 
-    Sums and products of priors are learned, too: a rate per column for each part, and a factor for
-    each summand but the first. Several starts are tried for the rates of each part. The result is
-    a local optimum.
+    For sums and products of priors, each part has a rate per column, and each summand but the first
+    has a factor. Several starts are tried for the rates of each part. The result is a local
+    optimum.
 
     A prior of your own needs ``with_rates`` and ``gram_slopes``. A ``RadialPrior`` with ``_slopes``
     has both.
@@ -183,8 +185,8 @@ class Evidence(BaseEstimator):
     ) -> SpectralPrior:
         """Return the learned prior alone; see ``learn``.
 
-        The linear part is dropped. A warning is given if it explains at least half of the variance
-        of an output on the rows that were used: then write ``linear=False``.
+        The linear part is dropped. If it explains at least half of the variance of an output on the
+        rows that were used, a warning is given. Then write ``linear=False``.
         """
         learned = self.learn(prior, X, y, rng, sample_weight, linear=linear)
         if learned.linear_shares is not None and learned.linear_shares.max() >= _MUCH:
@@ -215,16 +217,16 @@ class Evidence(BaseEstimator):
 
         With ``linear=False`` the model has no linear part, for uses of the prior that have none.
 
-        Values of ``prior`` are ignored (except ν): learning starts from a common rate, or from
-        ``start``, a prior that was learned on the same columns. A few iterations are enough then.
-        If ``start`` is of another family, rates are chosen such that the kernel falls as much over
-        a distance of one along each column, and multiplied by the best of four common factors.
+        Learning ignores the values of ``prior`` (except ν), and starts from a common rate. With
+        ``start``, a prior that was learned on the same columns, a few iterations are enough. If
+        ``start`` is of another family, its kernel decides the first rates: both kernels fall as
+        much over a distance of one along each column. These rates are multiplied by the best of
+        four common factors.
 
-        y is interpreted by the usual rule (write ``Labels.of(y)`` or ``Values.of(y)`` to decide
-        it).
+        y is interpreted by the usual rule; write ``Labels.of(y)`` or ``Values.of(y)`` to decide it.
         Weights are relative: the noise of a row of weight h is λ / h, with weights scaled to mean
-        one. Copies of a row are merged. Equal rows that are independent observations, because the
-        same inputs occur with different outcomes, are counted separately. Rows of weight zero are
+        one. Copies of a row are merged. Equal rows are counted separately if they are independent
+        observations, because the same inputs occur with different outcomes. Rows of weight zero are
         never drawn. ``rng`` is a Generator or a seed.
         """
         rng = as_generator(rng, "rng")
@@ -244,7 +246,7 @@ class Evidence(BaseEstimator):
             )
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
-        rows = _drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
+        rows = drawn_rows(len(data), max(self.n_rows, self.n_refining_rows), weights, rng)
         points = as_dense(data.take(rows))
         weights = None if weights is None else weights[rows]
         target = target.take(rows)
@@ -347,18 +349,6 @@ def check_learnable(prior: Any) -> None:
 
 
 # --- rows and targets -----------------------------------------------------------------------------
-
-
-def _drawn_rows(n_samples, n_rows, weights, rng):
-    """Draw at most ``n_rows`` rows of positive weight; return their sorted numbers."""
-    candidates = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
-    if len(candidates) < 2:
-        raise ValueError(
-            f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}."
-        )
-    if len(candidates) > n_rows:
-        candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
-    return candidates
 
 
 def _merged(X, target, weights):

@@ -17,12 +17,10 @@ from .._loops.threads import threads_for_matrices
 from ..bounds import Bound, second_order
 from ..bounds.alignment import of_any_losses
 from ..data import Rows
-from ..data.targets import Values
 from ..priors import Gaussian, SpectralMixture, SpectralPrior
 from ..priors.metric import WithMetric
 from .alignment import alignment_sums, pair_count
-from .base import Learned, PriorLearner, as_data
-from .evidence import _drawn_rows
+from .base import Learned, PriorLearner, as_data, drawn_rows
 from .pac_bayes import BETA_GRID, CHOICE_DELTA, check_beta
 
 # Draws from the prior, of which the one of least loss is a start of the mean.
@@ -39,10 +37,9 @@ _BLOCK_ROWS = 512
 class GaussianReport:
     """Report of ``PacBayesGaussian``.
 
-    ``mean`` and ``covariance`` (variances, if diagonal) describe q; ``prior`` is q as a prior.
-    ``loss`` is L̂ of k_q over all pairs of ``n_samples`` rows, ``divergence`` is KL(q ‖ p) of the
-    even q, and ``tradeoff`` is β. ``caveat`` is the reason why no theorem covers this target, or
-    "".
+    ``mean`` and ``covariance`` (variances, if diagonal) describe q, and ``prior`` is q as a prior.
+    ``loss`` is L̂ of k_q over all pairs of ``n_samples`` rows. ``divergence`` is KL(q ‖ p) of the
+    even q. ``tradeoff`` is β. ``caveat`` is the reason why no theorem covers this target, or "".
     """
 
     prior: SpectralPrior
@@ -59,30 +56,30 @@ class GaussianReport:
 class PacBayesGaussian(PriorLearner):
     r"""Frequencies drawn from the Gaussian q = N(m, S) on R^d that minimizes a PAC-Bayes bound.
 
-    The conclusion of Letarte et al. 2019 foresees a variational approximation of their Eq. 11. Both
-    terms of Theorem 3 are closed for q and a prior p of independent normal frequencies:
+    The conclusion of Letarte et al. 2019 proposes a variational approximation of their Eq. 11. For
+    q and a prior p of independent normal frequencies, both terms of Theorem 3 have a closed form:
 
     .. math:: k_q(\delta) = \mathbf E_q \cos \omega \cdot \delta
         = e^{-\delta^\top S \delta / 2} \cos m \cdot \delta
 
-    and KL(q ‖ p). So the bound of the kernel k_q on R^d is computed and minimized without a finite
-    set of candidates. S is a learned metric, and m adds a periodic part. L-BFGS starts at p, and
-    unless ``centered`` also with m at the best of 1000 draws from p; m = 0 is a stationary point.
+    and KL(q ‖ p). So the bound of the kernel k_q on R^d is minimized without a finite set of
+    candidates. S is a learned metric, and m adds a periodic part. L-BFGS starts at p. Because m = 0
+    is a stationary point, a second start has m at the best of 1000 draws from p, unless
+    ``centered``.
 
     The cosine is even, so that q and (N(m, S) + N(−m, S)) / 2 have the same kernel. The second one
     is closer to p, by up to ln 2, and the report has its divergence.
 
-    The loss of a distribution on R^d is a sum over pairs of rows, so time grows with the square of
-    their number. L-BFGS uses at most ``n_rows`` rows. The loss in the report and in the bound is
-    that of all pairs of rows, or of 10 000 random rows if there are more; the bound then has this
-    number of rows.
+    The loss of k_q is a sum over pairs of rows, so time grows with the square of their number.
+    L-BFGS uses at most ``n_rows`` rows. The loss in the report and in the bound is that of all
+    pairs. With more than 10 000 rows, both are for a random sample of 10 000.
 
     Parameters
     ----------
     beta : float or "bound", default "bound"
-        Minimize L̂(k_q) + KL(q ‖ p) / (β √n), as for ``PacBayes``; or ``"bound"``: minimize L̂(k_q) +
-        √((KL(q ‖ p) + ln(2 √N / δ)) / (2N)) with N = ⌊n/2⌋ and δ = .05, which is at least the bound
-        of ``form="kl"``.
+        A number minimizes L̂(k_q) + KL(q ‖ p) / (β √n), as for ``PacBayes``. ``"bound"`` minimizes
+        L̂(k_q) + √((KL(q ‖ p) + ln(2 √N / δ)) / (2N)) with N = ⌊n/2⌋ and δ = .05. This is at least
+        the bound of ``form="kl"``.
     prior : a prior with ``gaussian_variances``, default None
         p, such as ``Gaussian``. None is the prior of the ``SpectralFeatures`` around it.
     covariance : "full" or "diagonal", default "full"
@@ -142,8 +139,9 @@ class PacBayesGaussian(PriorLearner):
         """Bound the alignment loss of k_q, or of the kernel of ``n_drawn`` frequencies from q.
 
         Theorem 3 at t = β √n, for ``beta="bound"`` at the best t of 25, or ``form="kl"`` without t.
-        Given q, the mean loss of D draws exceeds that of k_q by √(ln(2/δ) / (2D)) with probability
-        δ/2 at most (Hoeffding), and the theorem fails with probability δ/2.
+        For D draws, δ is split in two halves. The theorem fails with probability δ/2. With
+        probability δ/2 at most, the mean loss of the draws exceeds that of k_q by more than
+        √(ln(2/δ) / (2D)) (Hoeffding).
         """
         n_samples = int(report.n_samples)
         share = delta if n_drawn is None else delta / 2
@@ -208,7 +206,7 @@ class PacBayesGaussian(PriorLearner):
         """Return mean and factor of S, in units of the prior, that minimize the bound."""
         d = pairs.X.shape[1]
         full, n_samples = self.covariance == "full", pairs.n_samples
-        some = pairs.take(_drawn_rows(len(pairs.X), self.n_rows, None, rng))
+        some = pairs.take(drawn_rows(len(pairs.X), self.n_rows, None, rng))
         below = np.tril_indices(d, -1) if full else ((), ())
         theta = np.zeros(2 * d + len(below[0]))
 
@@ -280,8 +278,8 @@ def gaussian_divergence(mean: np.ndarray, factor: np.ndarray) -> float:
 def sign_information(near: Any) -> float:
     """Return KL(N(m, S) ‖ p) − KL((N(m, S) + N(−m, S)) / 2 ‖ p) for an even p.
 
-    It is the information of ω on the sign, ln 2 − E ln(1 + exp(−2a(a + z))), z normal, between 0
-    and ln 2, where a = √(mᵀS⁻¹m) is the norm of ``near``, L⁻¹m for S = LLᵀ.
+    It is the information of ω on the sign, ln 2 − E ln(1 + exp(−2a(a + z))) with z normal. It is
+    between 0 and ln 2. a = √(mᵀS⁻¹m) is the norm of ``near``, L⁻¹m for S = LLᵀ.
 
     >>> sign_information(0.0).__round__(6), sign_information(10.0).__round__(6)
     (0.0, 0.693147)
@@ -306,8 +304,8 @@ class Pairs:
         cls, rows: Rows, target: Any, weights: Any, sizes: np.ndarray, rng: np.random.Generator
     ) -> Pairs:
         """Return all rows, or a random sample of them if there are too many."""
-        similarity = target.similarity(*([weights] if isinstance(target, Values) else []))
-        numbers = _drawn_rows(len(rows), _BOUND_ROWS, weights, rng)
+        similarity = target.similarity(weights)
+        numbers = drawn_rows(len(rows), _BOUND_ROWS, weights, rng)
         X = as_dense(rows.take(numbers)).astype(np.float64)
         counts = np.ones(len(numbers)) if weights is None else np.asarray(weights)[numbers]
         # Differences do not change, and products of centered rows cancel less.

@@ -10,7 +10,6 @@ import numpy as np
 from .._checks import check_count, check_positive
 from .._terminal.progress import track
 from ..data import Rows
-from ..data.targets import Values
 from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
 from .alignment import pair_count, potential_and_gradient
@@ -24,9 +23,9 @@ _BEST_ACCEPTANCE = 0.574
 class PosteriorReport:
     """Report of the chains.
 
-    ``losses`` are L̂ of the returned frequencies, ``prior_losses`` of those at the start;
-    ``acceptance`` is the share of Langevin steps that were accepted in the second half, and
-    ``jump_acceptance`` that of jumps; ``tradeoff`` is β and ``n_samples`` n.
+    ``losses`` are L̂ of the returned frequencies, ``prior_losses`` those of the starts.
+    ``acceptance`` is the share of accepted Langevin steps in the second half, ``jump_acceptance``
+    that of jumps. ``tradeoff`` is β and ``n_samples`` n.
     """
 
     losses: np.ndarray
@@ -46,13 +45,13 @@ class PacBayesLangevin(PriorLearner):
     .. math:: q^*(\omega) \propto p(\omega) \exp(-\tau \hat L(\omega)), \qquad \tau = \beta \sqrt n
 
     The paper calls this density "hard to compute" and uses draws from the prior p instead
-    (``PacBayes``, whose weights are q*/p on them). Here each atom of the measure starts its own
-    chain. The ends of the chains are independent draws of equal weights, so that no atom is wasted
-    on a small posterior. A step proposes ω' = ω + (h/2) S ∇ ln q* + √h S^{1/2} z and accepts it by
-    the rule of Metropolis and Hastings, so that q* is stationary for every h. S are squared sizes
-    of the starting frequencies, by column; h is tuned in the first half of the steps. Some steps
-    are jumps, new draws from p, which lead from one mode of q* to another. Each step takes two
-    passes over the rows.
+    (``PacBayes``, whose weights are q*/p on them). In this learner, each atom of the measure starts
+    a chain. The ends of the chains are independent draws of equal weights, so no atom has a small
+    weight. A step proposes ω' = ω + (h/2) S ∇ ln q* + √h S^{1/2} z. The rule of Metropolis and
+    Hastings accepts or rejects it, so that q* is stationary for every h. S are squared sizes of the
+    starting frequencies, by column, and h is tuned in the first half of the steps. Some steps are
+    jumps: new draws from p, which lead from one mode of q* to another. Each step makes two passes
+    over the rows.
 
     Parameters
     ----------
@@ -175,8 +174,7 @@ class PseudoPosterior:
         cls, prior: SpectralPrior, beta: float, rows: Rows, target: Any, weights: Any
     ) -> PseudoPosterior:
         """Return the posterior of these rows; a row of weight 2 counts as two rows."""
-        arguments = (weights,) if isinstance(target, Values) else ()
-        similarity = target.similarity(*arguments)
+        similarity = target.similarity(weights)
         factors, signs = similarity.factors, similarity.signs
         n_samples, trace = float(len(rows)), similarity.trace
         if weights is not None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from .._checks import (
+    MissingMethod,
     Seed,
     as_generator,
     check_choice,
@@ -186,7 +187,7 @@ def _refused(name: str, purpose: str) -> Callable[..., Any]:
     """Return a method that raises the error for an optional method of priors."""
 
     def method(self, *arguments, **keywords):
-        raise missing_method(self, name, purpose, "A finite measure has none: use a prior.")
+        raise missing_method(self, name, purpose, "A measure has fixed frequencies: use a prior.")
 
     return method
 
@@ -310,11 +311,19 @@ class FourierMeasure(AtomicMeasure):
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "qmc")
     log_density = _refused("log_density", "The density")
     column_factor = _refused("column_factor", "The split into effects")
-    with_rates = _refused("with_rates", "Evidence")
-    gram_slopes = _refused("gram_slopes", "Evidence")
-    groups = _refused("groups", "Evidence")
     onnx_slopes = _refused("onnx_slopes", "Export of vector fields to ONNX")
     gaussian_variances = _refused("gaussian_variances", "The exact variance of vector fields")
+
+    def groups(self, n_features: int) -> Any:
+        """Raise an error: ``Evidence`` has nothing to learn."""
+        raise MissingMethod(
+            f"Evidence learns rates of priors, and {self!r} has fixed frequencies: write a prior, "
+            "e.g. Gaussian()."
+        )
+
+    @property
+    def _learned(self) -> bool:
+        return self.learned
 
     def sample(self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid") -> Self:
         """Draw ``n_atoms`` of the atoms in proportion to their weights; draws have equal weight.

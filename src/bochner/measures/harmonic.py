@@ -60,9 +60,9 @@ def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
     """Real orthonormal spherical harmonics of degree 0 … ``max_degree`` at the unit rows of X.
 
     Columns are ordered as in ``harmonic_indices``; ∫ Y_a Y_b over the sphere is 1 for a = b and 0
-    otherwise. They are built dimension by dimension as homogeneous polynomials, with the three-term
-    recurrence of orthonormal Gegenbauer polynomials: no angles, hence no poles, and stable at high
-    degree.
+    otherwise. They are homogeneous polynomials, built dimension by dimension by the three-term
+    recurrence of orthonormal Gegenbauer polynomials. This needs no angles, so the poles are not
+    special, and it is stable at high degree.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def check_unit_rows(X: np.ndarray) -> None:
     if np.any(wrong):
         worst = int(np.argmax(wrong))
         advice = (
-            "A row of zeros has no direction: drop it" if norms[worst] == 0 else "Normalise first"
+            "A row of zeros has no direction: drop it" if norms[worst] == 0 else "Normalize first"
         )
         raise ValueError(
             f"Spherical harmonics need unit rows, but row {worst} of X has norm "

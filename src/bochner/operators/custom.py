@@ -128,17 +128,16 @@ class CustomKernel(OperatorKernel):
 
     def _spectrum(self):
         """Return the name of the function that defines the spectrum."""
-        for name in ("factor", "operator", "signature"):
-            function = getattr(self, name)
-            if function is not None and not callable(function):
-                raise TypeError(f"{name} must be a function, got {function!r}.")
-        if self.factor is not None and self.operator is not None:
+        names = ("factor", "operator", "signature")
+        given = [name for name in names if getattr(self, name) is not None]
+        for name in given:
+            if not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}.")
+        if given[:2] == ["factor", "operator"]:
             raise ValueError(
                 "Got both factor and operator; A(ω) is B(ω) B(ω)ᵀ, so one of them is enough. Drop "
                 "one."
             )
-        names = ("factor", "operator", "signature")
-        given = [name for name in names if getattr(self, name) is not None]
         if not given:
             raise ValueError(
                 "CustomKernel needs a function: factor=... (B of the frequencies), operator=... (A "
@@ -194,10 +193,16 @@ def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
     return (vectors[:, :, ::-1] * np.sqrt(values)[:, None])[:, :, :rank]
 
 
+def log_spectrum(prior: SpectralPrior, frequencies: np.ndarray) -> np.ndarray:
+    """Return ln(c (p(ω) + p(−ω)) / 2), c the prior's mass: a frequency stands for ±ω."""
+    densities = [prior.log_density(sign * frequencies)[0] for sign in (1, -1)]
+    return np.logaddexp(*densities) + np.log(prior._mass() / 2)
+
+
 def spectral_operators(
     signature: Callable, prior: SpectralPrior, frequencies: np.ndarray
 ) -> np.ndarray:
-    r"""Return A(ω) = C(ω) / p(ω), (n_atoms, n_outputs, n_outputs), p the prior's density.
+    r"""Return A(ω) = C(ω) / p(ω), (n_atoms, n_outputs, n_outputs), p as in ``log_spectrum``.
 
     C is the inverse Fourier transform of K₀ (Eq. 5),
 
@@ -217,7 +222,7 @@ def spectral_operators(
     reach = signature_reach(
         signature, 1 / max(float(np.median(np.abs(frequencies))), 1e-300), n_features
     )
-    density = np.exp(prior.log_density(frequencies)[0])[:, None, None]
+    density = np.exp(log_spectrum(prior, frequencies))[:, None, None]
     n_points = int(np.ceil(2 * reach * np.abs(frequencies).max() / np.pi)) + 16
     before = None
     while n_points**n_features <= _MOST_POINTS:

@@ -144,7 +144,7 @@ class OperatorMeasure(AtomicMeasure):
         """Return Ψ(x), (n_samples, n_outputs, n_columns), with Ψ(x) Ψ(z)ᵀ = K(x, z).
 
         Columns are ordered as (cos/sin, atom, factor column). Ψ is p · p' times larger than the
-        scalar features: fits compute it for a block of rows at a time.
+        scalar features, so fits compute it for one block of rows at a time.
         """
         return self.spread(self.scalar.features(X))
 

@@ -10,55 +10,20 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 
 from .._checks import check_positive
-from ..measures.fourier import FourierMeasure, selected_atoms
-from ..priors import SpectralPrior
+from ..measures.fourier import FourierMeasure
+from ..priors import PriorSum, SpectralPrior
 from .base import OperatorKernel
-from .custom import matrix_roots
-
-
-@dataclass(eq=False, repr=False)
-class MeanPrior(SpectralPrior):
-    """k = (k₁ + k₂) / 2, the prior of a ``KernelSum`` of kernels with different priors."""
-
-    first: SpectralPrior
-    second: SpectralPrior
-
-    def resolved(self, X, weights=None):
-        return type(self)(*(prior.resolved(X, weights) for prior in self._priors))
-
-    def log_density(self, frequencies):
-        densities = [prior.log_density(frequencies) for prior in self._priors]
-        logs = np.array([log for log, _ in densities])
-        logs += np.log([[prior._mass() / (2 * self._mass())] for prior in self._priors])
-        slopes = zip(softmax(logs, axis=0), densities, strict=True)
-        gradient = sum(share[:, None] * slope for share, (_, slope) in slopes)
-        return np.logaddexp(*logs), gradient
-
-    @property
-    def _priors(self):
-        return self.first, self.second
-
-    def _mass(self):
-        return sum(prior._mass() for prior in self._priors) / 2
-
-    def _frequencies(self, n_atoms, n_features, rng, sampling):
-        masses = np.array([prior._mass() for prior in self._priors])
-        chosen, _ = selected_atoms(masses, n_atoms, rng, "systematic")
-        counts = zip(self._priors, np.bincount(chosen, minlength=2), strict=True)
-        drawn = [prior.sample(n, n_features, rng, sampling) for prior, n in counts if n]
-        return np.concatenate([measure.frequencies for measure in drawn])
-
-    def _gram(self, X, Z):
-        return (self.first.kernel(X, Z) + self.second.kernel(X, Z)) / 2
+from .custom import log_spectrum, matrix_roots
 
 
 @dataclass(eq=False, repr=False)
 class KernelSum(OperatorKernel):
     """K(x, z) = scale · (K₁(x, z) + K₂(x, z)), made by ``K1 + K2``, or by ``2.0 * K1`` without K₂.
 
-    Kernels with equal priors share their frequencies: A(ω) = A₁(ω) + A₂(ω). Otherwise half of the
-    frequencies come from each prior, and A(ω) = (p₁ A₁ + p₂ A₂) / p, p the mean of the densities p₁
-    and p₂. So each frequency serves both kernels, and learners may reweight or move all of them.
+    Kernels with equal priors share their frequencies: A(ω) = A₁(ω) + A₂(ω). Otherwise the prior is
+    the mean of both priors, p = (p₁ + p₂) / 2, and A(ω) = (p₁ A₁ + p₂ A₂) / p with the densities
+    (times the masses) of the priors. So each frequency serves both kernels, and learners may
+    reweight or move all of them. Priors without a density, such as measures, need to be equal.
 
     An output matrix None in a sum is the identity. "covariance" is that of the first batch of
     ``partial_fit``, and "learned" raises an error, because a matrix is learned for one kernel.
@@ -118,10 +83,11 @@ class KernelSum(OperatorKernel):
                 "Kernels of a sum need one measure or priors with densities, got "
                 f"{priors[0]!r} and {priors[1]!r}. Give the same measure to both."
             )
-        return MeanPrior(*priors)
+        # The mean of two priors that become equal by ``resolved`` is one of them.
+        return PriorSum(*priors) * 0.5
 
     def with_prior(self, prior: Any) -> KernelSum:
-        priors = prior._priors if self._has_two_priors else (prior, prior)
+        priors = prior.prior._parts() if self._has_two_priors else (prior, prior)
         return self._with_parts(k.with_prior(p) for k, p in zip(self.parts, priors, strict=False))
 
     def _with_parts(self, parts):
@@ -161,7 +127,7 @@ class KernelSum(OperatorKernel):
         self.n_outputs(frequencies.shape[1])
         shares = np.full((len(self.parts), 1), self.scale)
         if self._has_two_priors:
-            logs = [_log_spectrum(part.checked_prior(), frequencies) for part in self.parts]
+            logs = [log_spectrum(part.checked_prior(), frequencies) for part in self.parts]
             shares = 2 * self.scale * softmax(logs, axis=0)
         factors = [
             np.sqrt(share)[:, None, None] * part.factors(frequencies)
@@ -199,12 +165,6 @@ class KernelSum(OperatorKernel):
     def onnx(self, X, points, coefficients):
         first, *others = (part.onnx(X, points, coefficients) for part in self.parts)
         return self.scale * sum(others, first)
-
-
-def _log_spectrum(prior, frequencies):
-    """Return ln(p(ω) + p(−ω)) plus the logarithm of the mass: a sum has the same A at ±ω."""
-    densities = [prior.log_density(sign * frequencies)[0] for sign in (1, -1)]
-    return np.logaddexp(*densities) + np.log(prior._mass())
 
 
 def same_prior(left: Any, right: Any) -> bool:

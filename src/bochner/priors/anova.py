@@ -22,8 +22,8 @@ class Anova(SpectralPrior):
     Its spectrum has independent coordinates: ω_j is 0 with probability 1 / (1 + w_j), else a
     Student variable with 2ν degrees of freedom divided by ℓ_j. So a wave varies along some of the
     columns only. The product expands over sets S of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S}
-    w_j κ_j, so functions of this kernel are sums of main effects and interactions. With small
-    weights interactions of many columns are small. A column of weight 0 has no effect.
+    w_j κ_j. So functions of this kernel are sums of main effects and interactions. With small
+    weights, interactions of many columns are small. A column of weight 0 has no effect.
 
     Parameters
     ----------

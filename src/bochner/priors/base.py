@@ -39,16 +39,16 @@ USE_FEATURES = (
     "Use a prior such as Gaussian or Matern with nu > 1, or random features of this one, e.g. "
     "OperatorRidge with the kernel CurlFree, or SpectralRidge."
 )
-_LEARNABLE = "Use a prior that Evidence can learn, such as Anova, Laplace, Gaussian or Matern."
+LEARNABLE = "Use a prior that Evidence can learn, such as Anova, Laplace, Gaussian or Matern."
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterGroup:
     """Positive numbers of a prior that ``Evidence`` learns.
 
-    ``kind`` is "rate" for inverse lengths, "shape" for numbers like a rate that have no unit,
-    "weight" for weights of columns, or "factor" for the factor of a summand. There is one number
-    for each of the ``columns``, or just one if that is None; all are ``start`` at first.
+    There is one number for each of the ``columns``, or just one if that is None. All start at
+    ``start``. ``kind`` is "rate" for inverse lengths, "weight" for weights of columns, or "factor"
+    for the factor of a summand. "shape" is a number like a rate, but without a unit.
     """
 
     kind: str
@@ -64,17 +64,17 @@ class ParameterGroup:
 class SpectralPrior(BaseEstimator, ABC):
     """Base class of priors: a distribution over frequencies and its kernel k.
 
-    A prior is a parameter object and never fitted. ``RadialPrior`` and ``ProductPrior`` need less
-    code. A direct subclass defines ``_frequencies(n_atoms, n_features, rng, sampling)``, one
-    frequency a row, and ``_gram(X, Z)``, the closed form for arrays. ``_samplings`` lists the
-    supported samplings. ``_bandwidth`` names the parameter that also accepts "scale" and "median",
-    and ``_from_length(length)`` is its value for a typical length of the data.
+    A prior is a parameter object and never fitted. Subclasses of ``RadialPrior`` and
+    ``ProductPrior`` need less code. A direct subclass defines two methods:
+    ``_frequencies(n_atoms, n_features, rng, sampling)`` returns one frequency in each row, and
+    ``_gram(X, Z)`` is the closed form for arrays. ``_samplings`` lists the supported samplings.
+    ``_bandwidth`` names the parameter that also accepts "scale" and "median". For a typical length
+    of the data, ``_from_length(length)`` returns its value.
 
     ``p + q``, ``c * p`` and ``p * q`` are priors, too: kernels add and multiply.
 
-    Everything else is optional. A model that needs a method which is not defined raises an error
-    with the name of the method. ``bochner.testing.check_prior`` compares all methods of a prior
-    with each other.
+    All other methods are optional. If a model needs a method that is not defined, the error names
+    it. ``bochner.testing.check_prior`` compares all methods of a prior with each other.
 
     ================================ ===========================================================
     ``log_density``                  ln p(ω) and its gradient: PacBayesLangevin, CustomKernel
@@ -148,7 +148,9 @@ class SpectralPrior(BaseEstimator, ABC):
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
         weights = np.full(n_atoms, self._mass() / n_atoms)
-        return FourierMeasure(frequencies, weights, learned=self._learned)
+        parts = (self, *self.get_params().values())
+        learned = any(part._learned for part in parts if isinstance(part, SpectralPrior))
+        return FourierMeasure(frequencies, weights, learned=learned)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the closed-form Gram matrix k(x, z), (n_samples, n_other_samples)."""
@@ -207,7 +209,7 @@ class SpectralPrior(BaseEstimator, ABC):
 
         ``Evidence`` needs it. A rate is an inverse length; most families have no ``weights``.
         """
-        raise missing_method(self, "with_rates", "Evidence", _LEARNABLE)
+        raise missing_method(self, "with_rates", "Evidence", LEARNABLE)
 
     def gram_slopes(
         self, X: np.ndarray, gram: np.ndarray, pull: np.ndarray
@@ -219,7 +221,7 @@ class SpectralPrior(BaseEstimator, ABC):
         """
         kernel = self.compiled(X.shape[1])
         if kernel is None:
-            raise missing_method(self, "gram_slopes", "Evidence", _LEARNABLE)
+            raise missing_method(self, "gram_slopes", "Evidence", LEARNABLE)
         return kernel.slopes(X, gram, pull)
 
     def groups(self, n_features: int) -> list[ParameterGroup]:
@@ -329,8 +331,8 @@ SpectralPrior.register(FourierMeasure)
 class RadialPrior(SpectralPrior):
     """Frequencies ω = spread · z / lengths with z ~ N(0, I): scale mixtures of Gaussians.
 
-    A subclass defines two methods: ``_profile(squared_distances)``, the kernel as a function of
-    ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian, ``_spread(uniform)``, the quantile
+    A subclass defines ``_profile(squared_distances)``, the kernel as a function of ‖(x − z) /
+    lengths‖². Unless the spectrum is Gaussian, it also defines ``_spread(uniform)``, the quantile
     function of the mixing variable. With ``_slopes``, the first two derivatives of ``_profile``,
     the prior has ``gradient``, ``hessian``, ``gram_slopes`` and ``onnx_slopes``. A subclass with a
     parameter other than ``length_scale`` names it by ``_bandwidth`` and defines ``_lengths``, and
@@ -443,10 +445,11 @@ class RadialPrior(SpectralPrior):
 class ProductPrior(SpectralPrior):
     """Independent coordinates ω_j = rate_j · quantile(u_j), and a kernel that is a product.
 
-    A subclass names its parameter by ``_bandwidth`` (and defines ``_rates`` if that is not a rate)
-    and defines ``_quantile(uniform)``, the quantile function of one coordinate at rate 1, and
-    ``_factor(differences)``, its kernel. With ``_factor_derivatives`` the prior has ``gradient``
-    and ``hessian``. ``_factor`` is also called with tensors of ONNX graphs, see ``RadialPrior``.
+    A subclass defines ``_quantile(uniform)``, the quantile function of one coordinate at rate 1,
+    and ``_factor(differences)``, its kernel. ``_bandwidth`` names the parameter; if this is not a
+    rate, the subclass also defines ``_rates``. With ``_factor_derivatives`` the prior has
+    ``gradient`` and ``hessian``. ``_factor`` is also called with tensors of ONNX graphs, see
+    ``RadialPrior``.
 
     Examples
     --------
@@ -538,9 +541,9 @@ def typical_length(
 ) -> float:
     """Return a typical length of the rows X by the rule ``"scale"`` or ``"median"``.
 
-    ``"scale"`` is √(d · var / 2) with the variance of all entries, so that γ = 1 / (2 length²) is
-    scikit-learn's ``gamma="scale"``; for the ℓ1 metric it is d · std. ``"median"`` is the median
-    distance of at most 1000 rows of positive weight. A row of weight 2 counts as two rows.
+    ``"scale"`` is √(d · var / 2) with the variance of all entries: then γ = 1 / (2 length²) is
+    scikit-learn's ``gamma="scale"``. For the ℓ1 metric, ``"scale"`` is d · std. ``"median"`` is the
+    median distance of at most 1000 rows of positive weight. A row of weight 2 counts as two rows.
     """
     rows = as_rows(X)
     n_features = rows.n_features

@@ -15,11 +15,11 @@ _GAP = 1.5
 class WithCategories(SpectralPrior):
     """A product prior for rows with codes of categories: k(x, z) = k'(x', z') Π_j s_j^[x_j ≠ z_j].
 
-    Codes are integers, whose order has no meaning. Column j of codes has the discrete metric: its
-    factor is 1 if the codes are equal, and otherwise s_j, the factor of ``prior`` at the distance
-    1.5. k' is the kernel of ``prior`` for the other columns. On integers this is a Bochner pair:
-    ω_j is 0 with probability s_j, and otherwise uniform on (−π, π), so that the mean of cos(ω_j
-    (x_j − z_j)) is 1 for equal codes and s_j for different ones.
+    Codes are integers, whose order has no meaning. k' is the kernel of ``prior`` for the other
+    columns. The factor of a column of codes is 1 if the codes are equal. Otherwise it is s_j, the
+    factor of ``prior`` at the distance 1.5. For frequencies, ω_j is 0 with probability s_j, and
+    otherwise uniform on (−π, π). On integers, the mean of cos(ω_j (x_j − z_j)) is then 1 for equal
+    codes and s_j for different ones.
 
     ``Evidence`` learns a rate (and for ``Anova`` a weight) for each column of codes, too. The
     linear part leaves these columns out.

@@ -36,8 +36,8 @@ def radial_gradient(left, right, steepness, coefficients, rates):
 def product_gradient(kernel: ProductKernel, X, points, coefficients, side):
     """Return ∂/∂x Σ_i c_i k(x, z_i), (n_samples, n_outputs, n_features).
 
-    The derivative of a product is the product times the logarithmic derivative of one factor.
-    ``side`` selects the derivative at a kink: from below (-1), from above (1) or their mean (0).
+    The derivative of a product is the product times the logarithmic derivative of one factor. At a
+    kink, ``side`` selects the derivative from below (-1), above (1) or their mean (0).
     """
     gram = kernel.gram(X, points)
     gradient = np.empty((len(X), coefficients.shape[1], X.shape[1]))

@@ -2,10 +2,17 @@
 
 import numpy as np
 
-from .base import SpectralPrior
+from .._checks import MissingMethod, missing_method
+from .._loops.arrays import as_dense
+from ..data import as_rows
+from .algebra import Composite
+from .base import LEARNABLE
+
+# Rows from which "scale" and "median" are computed.
+_SOME_ROWS = 1000
 
 
-class WithMetric(SpectralPrior):
+class WithMetric(Composite):
     """A prior for linearly mapped rows: k(x, z) = k'(xM, zM) cos(m · (x − z)).
 
     k' is the kernel of ``prior``. The frequencies are ω = Mω' + m with ω' drawn from ``prior``. For
@@ -15,9 +22,10 @@ class WithMetric(SpectralPrior):
     Parameters
     ----------
     prior : SpectralPrior
-        The prior, with parameters for n_mapped columns.
+        The prior, with parameters for n_mapped columns. "scale" and "median" are computed from at
+        most 1000 mapped rows.
     matrix : array (n_features, n_mapped)
-        M. The prior has a density if M is square and invertible.
+        M. The prior has a density if M is square and has an inverse.
     mean : array (n_features,), default None
         m, the frequency of a wave; None is zero.
 
@@ -29,20 +37,17 @@ class WithMetric(SpectralPrior):
     array([[0.607, 0.082]])
     """
 
+    _names = ("prior",)
+
     def __init__(self, prior, matrix, mean=None):
         self.prior = prior
         self.matrix = matrix
         self.mean = mean
 
-    @property
-    def _samplings(self):  # type: ignore[override]
-        return self.prior._samplings
+    def _join(self, values):
+        return values
 
-    @property
-    def has_finite_variance(self):
-        return self.prior.has_finite_variance
-
-    def _parts(self, n_features):
+    def _map(self, n_features):
         """Return M and m."""
         matrix = np.asarray(self.matrix, dtype=np.float64)
         mean = np.zeros(n_features) if self.mean is None else np.asarray(self.mean, np.float64)
@@ -55,58 +60,78 @@ class WithMetric(SpectralPrior):
             )
         return matrix, mean
 
-    def _mass(self):
-        return self.prior._mass()
+    def _mapped(self, X):
+        return X @ self._map(X.shape[1])[0].astype(X.dtype, copy=False)
 
-    def _frequencies(self, n_atoms, n_features, rng, sampling):
-        matrix, mean = self._parts(n_features)
-        return self.prior._frequencies(n_atoms, matrix.shape[1], rng, sampling) @ matrix.T + mean
-
-    def _gram(self, X, Z):
-        matrix, mean = self._parts(X.shape[1])
-        gram = self.prior.kernel(X @ matrix, Z @ matrix)
+    def _with_wave(self, gram, X, Z):
+        mean = self._map(X.shape[1])[1]
         return gram * np.cos(np.subtract.outer(X @ mean, Z @ mean)) if np.any(mean) else gram
 
+    def resolved(self, X, weights=None):
+        """Return this prior with numbers, computed from at most 1000 mapped rows."""
+        rows = as_rows(X)
+        some = rows.spread(_SOME_ROWS, weights)
+        own = None if weights is None else weights[some]
+        return super().resolved(self._mapped(as_dense(rows.take(some))), own)
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        matrix, mean = self._map(n_features)
+        inner = self._parts()[0]._frequencies(n_atoms, matrix.shape[1], rng, sampling)
+        return inner @ matrix.T + mean
+
+    def _gram(self, X, Z):
+        return self._with_wave(super()._gram(self._mapped(X), self._mapped(Z)), X, Z)
+
+    def lower_gram(self, X):
+        with np.errstate(all="ignore"):  # entries above the diagonal are arbitrary
+            gram = self._with_wave(super().lower_gram(self._mapped(X)), X, X)
+        return gram.astype(X.dtype, copy=False)
+
+    def groups(self, n_features):
+        raise missing_method(self, "groups", "Evidence", LEARNABLE)
+
     def log_density(self, frequencies):
-        matrix, mean = self._parts(frequencies.shape[1])
+        matrix, mean = self._map(frequencies.shape[1])
         is_square = matrix.shape[0] == matrix.shape[1]
         log_volume = np.linalg.slogdet(matrix)[1] if is_square else -np.inf
         if not np.isfinite(log_volume):
-            raise ValueError(
-                f"The frequencies of WithMetric have no density if matrix, of shape {matrix.shape},"
-                " has no inverse. Give a square matrix of full rank."
+            raise MissingMethod(
+                f"The frequencies of {self!r} have no density, because its matrix, of shape "
+                f"{matrix.shape}, has no inverse. Give a square matrix of full rank."
             )
         mapped = np.linalg.solve(matrix, (frequencies - mean).T).T
-        values, slopes = self.prior.log_density(mapped)
+        values, slopes = self._parts()[0].log_density(mapped)
         return values - log_volume, np.linalg.solve(matrix.T, slopes.T).T
 
     def gradient(self, X, points, coefficients, side=0):
-        matrix, mean = self._parts(X.shape[1])
-        mapped, others, gradient = X @ matrix, points @ matrix, 0.0
+        matrix, mean = self._map(X.shape[1])
+        mapped, others = self._mapped(X), self._mapped(points)
+        if not np.any(mean):
+            return super().gradient(mapped, others, coefficients, side) @ matrix.T
+        gram, gradient = super()._gram(mapped, others), 0.0
         # cos(a − b) = cos a cos b + sin a sin b, and the derivatives of cos and sin.
         for wave, slope in ((np.cos, lambda a: -np.sin(a)), (np.sin, np.cos)):
             weights = wave(points @ mean)[:, None] * coefficients
-            inner = self.prior.gradient(mapped, others, weights, side) @ matrix.T
-            values = self.prior.kernel(mapped, others) @ weights
+            inner = super().gradient(mapped, others, weights, side) @ matrix.T
             gradient += wave(X @ mean)[:, None, None] * inner
-            gradient += (slope(X @ mean)[:, None] * values)[:, :, None] * mean
+            gradient += (slope(X @ mean)[:, None] * (gram @ weights))[:, :, None] * mean
         return gradient
 
     def hessian(self, X, Z, columns):
-        matrix, mean = self._parts(X.shape[1])
-        mapped, others = X @ matrix, Z @ matrix
-        inner = self.prior.hessian(mapped, others, np.arange(matrix.shape[1]))
-        hessian = matrix[columns] @ inner @ matrix[columns].T
+        matrix, mean = self._map(X.shape[1])
+        mapped, others = self._mapped(X), self._mapped(Z)
+        own, inner = matrix[columns], np.arange(matrix.shape[1])
+        hessian = own @ super().hessian(mapped, others, inner) @ own.T
         if not np.any(mean):
             return hessian
         phases = np.subtract.outer(X @ mean, Z @ mean)[:, :, None, None]
-        slopes = self.prior.gradient(mapped, others, np.eye(len(Z))) @ matrix[columns].T
+        slopes = super().gradient(mapped, others, np.eye(len(Z))) @ own.T
         crossed = slopes[:, :, :, None] * mean[columns]
-        gram = self.prior.kernel(mapped, others)[:, :, None, None]
+        gram = super()._gram(mapped, others)[:, :, None, None]
         hessian += gram * np.outer(mean[columns], mean[columns])
         return hessian * np.cos(phases) + (crossed + crossed.swapaxes(2, 3)) * np.sin(phases)
 
     def onnx(self, X, points):
-        matrix, mean = self._parts(points.shape[1])
-        gram = self.prior.onnx(X @ matrix, points @ matrix)
+        matrix, mean = self._map(points.shape[1])
+        gram = super().onnx(X @ matrix, points @ matrix)
         return gram * np.cos(X @ mean[:, None] - points @ mean) if np.any(mean) else gram

@@ -1,6 +1,7 @@
 """The spectral mixture prior."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from .base import SpectralPrior
@@ -72,16 +73,14 @@ class SpectralMixture(SpectralPrior):
         # An atom stands for the pair ±ω, so the mean needs no random sign.
         return means[part] + scales[part] * normals
 
-    def _gram(self, X, Z):
-        gram = np.zeros((len(X), len(Z)))
-        differences = X[:, None, :] - Z[None, :, :]
+    def _terms(self, X, Z):
+        """Yield c exp(−½ ‖s δ‖²), the phase μ · δ, μ and s of each part."""
         for weight, mean, scale in zip(*self._parts(X.shape[1]), strict=True):
-            gram += (
-                weight
-                * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2))
-                * np.cos(differences @ mean)
-            )
-        return gram
+            envelope = weight * np.exp(-0.5 * cdist(X * scale, Z * scale, "sqeuclidean"))
+            yield envelope, np.subtract.outer(X @ mean, Z @ mean), mean, scale
+
+    def _gram(self, X, Z):
+        return sum(envelope * np.cos(phase) for envelope, phase, *_ in self._terms(X, Z))
 
     def log_density(self, frequencies):
         weights, means, scales = self._parts(frequencies.shape[1])
@@ -101,19 +100,15 @@ class SpectralMixture(SpectralPrior):
 
     def hessian(self, X, Z, columns):
         hessian = np.zeros((len(X), len(Z), len(columns), len(columns)))
-        differences = X[:, None, :] - Z[None, :, :]
-        for weight, mean, scale in zip(*self._parts(X.shape[1]), strict=True):
-            envelope = (
-                weight * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2))[:, :, None, None]
-            )
-            phase = differences @ mean
+        differences = X[:, None, columns] - Z[None, :, columns]
+        for envelope, phase, mean, scale in self._terms(X, Z):
             cosine, sine = np.cos(phase)[:, :, None, None], np.sin(phase)[:, :, None, None]
             mean, scale = mean[columns], scale[columns]
-            pull = scale**2 * differences[:, :, columns]
+            pull = scale**2 * differences
             squares = pull[:, :, :, None] * pull[:, :, None, :]
             crossed = pull[:, :, :, None] * mean + mean[:, None] * pull[:, :, None, :]
             fixed = np.diag(scale**2) + np.outer(mean, mean)
-            hessian += envelope * ((fixed - squares) * cosine - crossed * sine)
+            hessian += envelope[:, :, None, None] * ((fixed - squares) * cosine - crossed * sine)
         return hessian
 
     def onnx(self, X, points):

@@ -29,8 +29,8 @@ def standard_normals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw rows from N(0, I), and ``n_extra`` uniforms a row, e.g. for a mixing variable.
 
-    ``"orthogonal"``: blocks of up to n_features rows that are exactly orthogonal, with independent
-    chi radii. ``"qmc"``: one Sobol net covers the normals and the extra columns.
+    ``"orthogonal"`` draws blocks of up to n_features rows that are exactly orthogonal, with
+    independent chi radii. For ``"qmc"``, one Sobol net covers the normals and the extra columns.
     """
     if sampling == "qmc":
         points = uniforms(n_draws, n_features + n_extra, rng, sampling)

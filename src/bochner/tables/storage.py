@@ -49,7 +49,7 @@ _OURS = {
     "operators.custom": "CustomKernel",
     "operators.decomposable": "Decomposable",
     "operators.measure": "OperatorMeasure",
-    "operators.sums": "KernelSum MeanPrior",
+    "operators.sums": "KernelSum",
     "operators.vector_field": "CurlFree DivergenceFree Helmholtz",
     "priors.algebra": "PriorProduct PriorSum ScaledPrior",
     "priors.anova": "Anova",

@@ -511,7 +511,7 @@ def test_bad_parameters_are_named(settings, error, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.ones(20), "one class only"),
+        (np.ones(20), "only one class"),
         (np.linspace(0, 1, 20), 'loss="squared"'),
         (TargetSimilarity(np.ones((20, 1))), "needs labels"),
         (None, "requires y"),

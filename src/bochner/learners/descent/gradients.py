@@ -154,8 +154,8 @@ def _unpickled(n_waves, n_features, n_outputs, vector, *others):
 class _Chunk:
     """Loss and gradient of one chunk of rows, with its own buffers.
 
-    With one output, compiled code runs in one call for the logistic loss and in two calls for other
-    losses: each return to Python lets threads wait for each other.
+    With one output, compiled code runs in one call for the logistic loss, and in two calls for
+    other losses. There are few calls because threads wait for each other after each of them.
     """
 
     def __init__(self, parameters, loss, standardization, with_losses, n_rows):

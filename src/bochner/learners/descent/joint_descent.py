@@ -14,7 +14,7 @@ from ...data.training import without_repetitions
 from ...expansions.waves import Expansion
 from ...losses import Exponential, Hinge, Logistic, Loss, Multinomial, Squared
 from ...measures.fourier import FourierMeasure
-from ..base import Learned, Learner
+from ..base import Learned, Learner, check_has_frequencies
 from .gradients import WaveParameters
 from .loop import Descent, run_together
 
@@ -37,9 +37,9 @@ class JointDescent(Learner):
 
     This trains a cosine network that starts at draws from the prior. With few frequencies it fits
     better than the margin game, but has no certificate. Batches depend on the number of rows and
-    the seed only: arrays, memory maps and Dask arrays give the same frequencies. On Dask, gradients
-    are summed by the workers, which keep the rows in their memory. The head is dropped; the learned
-    measure keeps the starting weights, and any linear model may follow.
+    the seed only: arrays, memory maps and Dask arrays give the same frequencies. On Dask, the
+    workers keep the rows in memory and sum the gradients. The learned measure has the starting
+    weights. The head is dropped, and any linear model may follow.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ class JointDescent(Learner):
         the rest. The squared loss and all other losses regress declared labels on the corners of a
         simplex (±1 for two classes), and whole numbers that were not declared labels as numbers.
 
-    In few dimensions frequencies may grow: a wide prior, ``learning_rate=0.01``,
-    ``frequency_decay=0``, ``penalty=1e-4``, ``batch_size=64`` and 60 epochs are a better start
-    there.
+    In few dimensions frequencies may need to grow. A better start is then a wide prior with
+    ``learning_rate=0.01``, ``frequency_decay=0``, ``penalty=1e-4``, ``batch_size=64`` and 60
+    epochs.
 
     Examples
     --------
@@ -102,11 +102,7 @@ class JointDescent(Learner):
     # the rows.
     @threads_for_rows_only()
     def _learn(self, measure, rows, target, rng, weights):
-        if not isinstance(measure, FourierMeasure):
-            raise TypeError(
-                "JointDescent moves frequencies and needs a FourierMeasure, got "
-                f"{type(measure).__name__}."
-            )
+        check_has_frequencies(self, measure)
         # Batches are drawn by row number: with merged rows, weights and repetitions give the same.
         different = without_repetitions(rows, target, weights, in_order=True)
         rows, target, weights = different.rows, different.target, different.weights

@@ -40,9 +40,10 @@ class Descended:
 class Descent:
     """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ²; steps fall linearly to zero.
 
-    ``rates``, ``decays`` and ``penalties`` have a number for each parameter
-    (``WaveParameters.like``): its step, the share by which it shrinks in each step, and its ℓ2
-    penalty. ``with_losses`` also sums the loss of each epoch, which takes 5 % longer.
+    ``rates``, ``decays`` and ``penalties`` have one number for each parameter, see
+    ``WaveParameters.like``. ``rates`` are steps, ``decays`` the shares by which parameters shrink
+    in each step, and ``penalties`` ℓ2 penalties. ``with_losses`` also sums the loss of each epoch,
+    which takes 5 % longer.
     """
 
     loss: Loss
@@ -71,8 +72,8 @@ def run_together(
     """Run several descents on the same batches, which are read once; move parameters in place.
 
     ``excluded`` are sorted numbers of rows that are held out. ``after_epoch`` is called with the
-    result so far, and ends a descent if it returns True. With ``held_out``, a loss of an expansion
-    on other rows, the result is the best of the start and of all epochs by this loss.
+    result so far, and ends a descent if it returns True. ``held_out`` computes the loss of an
+    expansion on other rows; the result is then the best of the start and of all epochs.
     """
     first = descents[0]
     standardization = standardization or Standardization.none(rows.n_features)

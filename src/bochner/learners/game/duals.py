@@ -28,9 +28,9 @@ def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
     """Project z onto K = {0 <= α <= C, Σ_i w_i y_i α_i = 0} in the norm Σ_i w_i α_i².
 
     α(m) = clip(z − m y, 0, C) for the one m with Σ w y α(m) = 0. This sum is piecewise linear and
-    non-increasing in m, so Newton steps inside a bracket find its root up to rounding. (Alternating
-    between the box and the hyperplane, as in Bullins et al. 2018, Algorithm 3, gives a feasible
-    point that is not the nearest.)
+    does not increase with m, so Newton steps inside a bracket find its root up to rounding.
+    Algorithm 3 of Bullins et al. 2018 alternates between the box and the hyperplane instead. Its
+    result is feasible, but not the nearest point.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
             f"{weights.shape}."
         )
     if not np.all(np.abs(y) == 1):
-        raise ValueError(f"y must hold −1 and +1 only, got values {np.unique(y)[:5]}.")
+        raise ValueError(f"y must consist of −1 and +1, got values {np.unique(y)[:5]}.")
     if not C > 0:
         raise ValueError(f"C must be positive, got {C!r}. Write e.g. C=1.0.")
     if not np.all(np.isfinite(z)):
@@ -355,8 +355,8 @@ def make_dual(
 ) -> HingeDual:
     """Return the dual problem of a loss and a target.
 
-    Targets are ±1 columns for losses of classes (one for two classes), and numbers for "squared".
-    ``"auto"`` is the hinge for labels and the squared loss for values.
+    For losses of classes, targets are ±1 columns, one for two classes. For "squared" they are
+    numbers. ``"auto"`` is the hinge for labels and the squared loss for values.
     """
     if loss == "squared" or (loss == "auto" and isinstance(target, Values)):
         return SquaredDual(regressed(target), C, weights, projection)
@@ -368,8 +368,8 @@ def make_dual(
         )
     if len(target.classes) < 2:
         raise ValueError(
-            f"y holds one class only ({target.classes.tolist()[0]!r}); a margin lies between at "
-            "least two. Check how the rows were selected."
+            f"y has only one class, {target.classes.tolist()[0]!r}, and a margin needs at least "
+            "two. Check how the rows were selected."
         )
     kind = SquaredHingeDual if loss == "squared_hinge" else HingeDual
     return kind(target.signs(np.int8), C, weights, projection)

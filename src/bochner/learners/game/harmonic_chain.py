@@ -31,11 +31,10 @@ class HarmonicChain(PeakSearch):
 
     .. math:: \min\bigl(1,\; e^{\beta (v' - v)}\, N(d, \ell') / N(d, \ell)\bigr)
 
-    (Metropolis and Hastings), N the number of harmonics of a degree; degrees below 0 and above
-    ``max_degree`` are not entered. v is the potential divided by Σ_k (Σ_i |a_ik|)², as in the other
-    searches. A step evaluates one harmonic for each walker, at a cost of O(n (d + ℓ)) each. So the
-    chain also works where the basis of all harmonics does not fit in memory, such as 20 dimensions
-    and degree 8.
+    (Metropolis and Hastings), N the number of harmonics of a degree. Degrees below 0 and above
+    ``max_degree`` are rejected. v is the potential divided by Σ_k (Σ_i |a_ik|)², as in the other
+    searches. A step evaluates one harmonic for each walker, in O(n (d + ℓ)). So the chain also
+    works if the basis of all harmonics does not fit in memory, such as 20 dimensions and degree 8.
 
     Parameters
     ----------
@@ -105,8 +104,8 @@ class BoundChain(PreparedSearch):
         if keeps_basis(rows, search.max_degree):
             self.kept = BoundHarmonics(HarmonicPeaks(max_degree=search.max_degree), rows)
         self.scope = (
-            f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain "
-            "has met them"
+            f"kernels on single harmonics of degree at most {search.max_degree} that a chain has "
+            "evaluated"
         )
         self.counts = np.array(
             [harmonic_count(rows.n_features, degree) for degree in range(search.max_degree + 1)]

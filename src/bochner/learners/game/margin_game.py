@@ -28,8 +28,9 @@ STEPS = ("adaptive", "theory")
 class GameRound:
     """One round: ``peaks`` against ``dual_weights`` (n_samples, n_problems).
 
-    ``potential`` is v of the peaks, and ``value`` the payoff F of the pair. ``lower`` is the payoff
-    at the best scaling of the weights: below the value of the game if the peak is the highest.
+    ``potential`` is v of the peaks. ``value`` is the payoff F of the pair, and ``lower`` the payoff
+    at the best scaling of the weights. If the peak is the highest, ``lower`` is below the value of
+    the game.
     """
 
     number: int
@@ -44,9 +45,8 @@ class GameRound:
 class GameReport:
     """Report of a game.
 
-    ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and
-    F(α_t, λ_t). ``dual_weights`` is the last α. ``certificate`` is None with
-    ``certificate=False``.
+    ``potentials`` are the potentials of the peaks of each round, ``values`` the payoffs F(α_t,
+    λ_t). ``dual_weights`` is the last α. ``certificate`` is None with ``certificate=False``.
     """
 
     potentials: np.ndarray
@@ -73,8 +73,8 @@ class MarginGame(NestedDefaults, Learner):
     Dual weights are float64 numbers in memory, up to five for each row and problem at a time.
 
     The number of frequencies is ``n_rounds`` times ``peaks.top``, or less if a frequency is found
-    again. In ``SpectralFeatures`` the search starts at ``n_components`` draws from the prior; write
-    ``n_rounds=None`` to play until ``n_components`` frequencies are found.
+    again. In ``SpectralFeatures`` the search starts at ``n_components`` draws from the prior. With
+    ``n_rounds=None`` the game ends when it has found ``n_components`` frequencies.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ class MarginGame(NestedDefaults, Learner):
         ``AscentPeaks``, ``LangevinPeaks``, ``QuasiNewtonPeaks``, ``CandidatePeaks``,
         ``HarmonicPeaks`` or ``HarmonicChain``.
     step : "adaptive", "theory" or float, default "adaptive"
-        Step sizes of α: step_scale · D/√Σ‖g‖² with D the diameter of its set; D/(G√t) with G the
-        bound on ‖g‖ of the regret analysis (C/t for the strongly concave losses); or one fixed
-        number.
+        Step sizes of α, whose set has the diameter D. "adaptive" is step_scale · D/√Σ‖g‖².
+        "theory" is D/(G√t) with the bound G on ‖g‖ of the regret analysis, or C/t for the strongly
+        concave losses. A number is a fixed step.
     step_scale : float, default 0.3
-        Factor of adaptive steps. Small steps regularize: large steps fit the training set and lose
-        on test data.
+        Factor of adaptive steps. Small steps regularize; large steps fit the training rows better
+        and new rows worse.
     projection : "exact" or "alternating", default "exact"
         Projection of α onto its set: to the nearest point, or by the ten sweeps of the paper.
     loss : "auto", "hinge", "squared_hinge" or "squared", default "auto"

@@ -3,7 +3,7 @@
 A search is a parameter object; ``prepare(measure, X, weights)`` binds it to data, and
 ``find(signal, rng)`` on the result returns the peaks as a measure of mass one. The potential is
 divided by Σ_k (Σ_i |a_ik|)², its largest possible value, so that steps, temperatures and penalties
-have no units; radii are measured in R, the typical norm of a starting point.
+have no units. R is the typical norm of a starting point.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..._loops.arrays import as_dense
 from ...data import Rows, as_rows
 from ...measures.fourier import FourierMeasure
 from ..alignment import potential, potential_and_gradient
+from ..base import check_has_frequencies
 
 # Two peaks are one if their features agree on the data up to this squared correlation.
 _SAME_PEAK = 0.95
@@ -108,10 +109,7 @@ class FourierPeaks(PeakSearch):
         if self.penalty != "auto":
             check_positive(self.penalty, "penalty", allow_zero=True)
         self._check()
-        if not isinstance(measure, FourierMeasure):
-            raise TypeError(
-                f"{type(self).__name__} starts from a FourierMeasure, got {type(measure).__name__}."
-            )
+        check_has_frequencies(self, measure)
         return BoundSearch(self, measure, as_rows(X), weights)
 
     def _check(self):
@@ -127,7 +125,7 @@ class PreparedSearch(ABC):
 
     search: PeakSearch
     # Kernels that the search compares.
-    scope = "all shift-invariant kernels, as far as a local search can see"
+    scope = "all shift-invariant kernels, by a local search"
 
     def kept_features(self, peaks):
         """Return the features of all rows if they are in memory, else None."""
@@ -253,9 +251,9 @@ class AscentPeaks(FourierPeaks):
         L-BFGS iterations in float64 on each returned peak.
 
     Walkers start at 1.5 times the variance of the given measure and end within a few times its
-    radius. In two or three dimensions sharp boundaries need high frequencies: give a wide prior and
-    more walkers there, e.g. ``Gaussian(gamma=300)`` for data in the unit disc and
-    ``n_walkers=150``; they cost little.
+    radius. In two or three dimensions, sharp boundaries need high frequencies. Then give a wide
+    prior and more walkers, which cost little: e.g. ``Gaussian(gamma=300)`` and ``n_walkers=150``
+    for data in the unit disc.
 
     Examples
     --------

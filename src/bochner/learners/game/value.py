@@ -13,9 +13,9 @@ from .duals import PrimalLoss
 # The machine of the upper value is fitted on at most this many numbers (32 MB) and rows; more rows
 # are sampled. Any machine gives a valid upper value, so sampling makes it larger, never wrong.
 _MACHINE_ENTRIES, _MACHINE_ROWS = 2**22, 2**15
-# Widths over which the corner of the hinge is rounded, stage by stage. The value of a machine
-# exceeds the least one by about 5e-4 at 0.005, enough to find weights, and by 1e-6 after the finer
-# ones.
+# Widths over which the corner of the hinge is rounded, stage by stage. At 0.005 the value of a
+# machine is about 5e-4 above the least one, which is enough to find weights. After the finer ones
+# it is 1e-6 above.
 _SMOOTHINGS = (2.0, 0.5, 0.2, 0.05, 0.02, 0.005)
 _FINER = (1e-3, 2e-4, 4e-5, 8e-6)
 
@@ -24,10 +24,10 @@ _FINER = (1e-3, 2e-4, 4e-5, 8e-6)
 class GameCertificate:
     """Bounds of the value of the game: min over kernels of the best SVM objective.
 
-    ``lower`` <= value <= ``upper``. ``margin`` is 1 / √(2 upper), which an SVM with the same C
-    reaches on the learned kernel at least. ``competitive_ratio`` is √(lower / upper), a lower bound
+    ``lower`` <= value <= ``upper``. An SVM with the same C has at least the margin ``margin``,
+    1 / √(2 upper), on the learned kernel. ``competitive_ratio`` is √(lower / upper), a lower bound
     of margin / best possible margin. ``exact`` is False for a local peak search: there may be a
-    higher peak, so that ``lower`` and the ratio are estimates. ``scope`` names the kernels that are
+    higher peak. Then ``lower`` and the ratio are estimates. ``scope`` names the kernels that are
     compared.
     """
 
@@ -92,9 +92,9 @@ def fit_machine(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fit a support vector machine or ridge on given features, one column per problem.
 
-    Return coefficients, intercepts and dual weights. Newton's method on the objective with its
-    corner rounded, the rounding shrunk in stages; exact for smooth losses. ``start`` are
-    coefficients and intercepts.
+    Return coefficients, intercepts and dual weights. The corner of the hinge is rounded, over a
+    width that shrinks in stages; each stage uses Newton's method. Smooth losses are not rounded.
+    ``start`` are coefficients and intercepts.
     """
     features = features.astype(np.float64, copy=False)
     columns = []
