@@ -27,16 +27,15 @@ from .runner.results import (
     curve,
     every,
     exponent,
-    judged,
     listed,
     means,
 )
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 3"
 CLAIM = (
-    "On the gradient of a random function in five dimensions, curl-free features outperform "
-    "independent ones, come within 0.05 in R² of "
-    "the exact curl-free kernel or above it, and take time linear in the number of rows."
+    "On the gradient of a random function in five dimensions, from 1000 rows, curl-free features "
+    "outperform independent ones, come within 0.05 in R² of the exact curl-free kernel or above "
+    "it, and take time linear in the number of rows."
 )
 DEVIATIONS = (
     "The number of frequencies of the random function is not published: 1000. Nor is the grid of "
@@ -70,6 +69,7 @@ BANDWIDTHS = ("median", "median / 4")
 FEATURES, EXACT = ("curl-ORFF", "independent ORFF"), ("curl-OVK", "independent OVK")
 _LAMBDAS = 10.0 ** np.arange(-10, 2)
 _MOST_ROWS = {"curl-OVK": 1000, "independent OVK": 3000}
+_MOST_FEATURES = 2000
 
 
 def cases(scale: str) -> list[Case]:
@@ -78,7 +78,7 @@ def cases(scale: str) -> list[Case]:
     sizes = {
         "smoke": [20],
         "quick": [30, 100, 300, 1000, 2000],
-        "paper": [10, 30, 100, 300, 1000, 2000],
+        "paper": [10, 30, 100, 300, 1000, 2000, 10_000],
     }[scale]
     rows = {
         "smoke": [100],
@@ -91,7 +91,9 @@ def cases(scale: str) -> list[Case]:
     planned: list[Case] = []
     for shared in every(part=["accuracy"], bandwidth=BANDWIDTHS, seed=range(n_seeds)):
         for choice in (TWO_FOLDS, LEAVE_ONE_OUT):
-            tried = [(judged_at, sizes[-1])] if choice == TWO_FOLDS else pairs
+            tried = pairs
+            if choice == TWO_FOLDS:
+                tried = [(judged_at, size) for size in sizes if size >= 2000 or scale == "smoke"]
             exact = [judged_at] if choice == TWO_FOLDS else rows
             of = shared | {"choice": choice}
             planned += [
@@ -105,6 +107,16 @@ def cases(scale: str) -> list[Case]:
     timed = {"part": "time", "bandwidth": "median", "seed": 0, "n_components": min(300, fixed_size)}
     times = [100] if scale == "smoke" else [1000, 10_000, 100_000]
     return planned + [timed | case for case in every(method=FEATURES, n_train=times)]
+
+
+_DRAWS_OF_MOST = 3
+
+
+def left_out(case: Case) -> bool:
+    """D = 10 000: four CPU minutes a draw and bandwidth, about 40 for all."""
+    return case.get("n_components") == 10_000 and (
+        case["seed"] >= _DRAWS_OF_MOST or case["bandwidth"] != "median"
+    )
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
@@ -128,7 +140,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
         model: Any = OperatorKernelRidge(kernel)
     else:
         kernel = family(prior.sample(case["n_components"], X.shape[1], rng))
-        model = OperatorRidge(kernel)
+        # The same function; with so many features it is solved by rows.
+        by_rows = case["n_components"] > _MOST_FEATURES
+        model = OperatorKernelRidge(kernel) if by_rows else OperatorRidge(kernel)
     chosen = (
         1e-4 if case["part"] == "time" else _chosen_lambda(model, kernel, case["choice"], X, Y, rng)
     )
@@ -153,47 +167,63 @@ def _chosen_lambda(model, kernel, choice, X, Y, rng):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Curl-free ORFF outperforms independent RFFs", and "curl-ORFF can even be better than
-    curl-OVK", which "does not scale with large datasets, while ORFF regression does". Holds when at
-    N = 1000, the largest D and the paper's bandwidth R² of curl-free features is above that of
-    independent ones and at most 0.05 below the exact kernel's, with λ by either choice, and time
-    grows at most like N^1.1; cannot tell when the two choices of λ disagree.
+    """ "Curl-free ORFF outperforms independent RFFs", "curl-ORFF can even be better than
+    curl-OVK", and "OVK regression does not scale with large datasets, while ORFF regression does".
+    Three claims, each with its own verdict at N = 1000, the paper's bandwidth and the largest D
+    run: R² of curl-free features is above that of independent ones; it is at most 0.05 (our limit)
+    below the exact kernel's; time grows at most like N^1.1 (our limit). Holds when all three do,
+    does not hold when one does not; cannot tell when the two choices of λ disagree on one.
     """
     rows, seconds = curve(results, "fit_seconds", "n_train", part="time", method="curl-ORFF")
     if len(rows) < 3:
         return "cannot tell", "needs three numbers of rows"
-    growth = exponent(rows, seconds)
-    accuracy = chosen(results, part="accuracy", n_train=1000)
-    most = max((case.get("n_components", 0) for case, _ in accuracy), default=0)
-    words, missed = [], {}
+    accuracy = chosen(results, part="accuracy")
+    leads, gaps, words = [], [], []
     for choice, bandwidth in itertools.product((TWO_FOLDS, LEAVE_ONE_OUT), BANDWIDTHS):
-        found = chosen(accuracy, bandwidth=bandwidth, choice=choice)
-        r2 = means(
-            chosen(found, n_components=most) + chosen(found, n_components=None), "r2", "method"
-        )
+        found = chosen(accuracy, bandwidth=bandwidth, choice=choice, n_train=1000)
+        most = max((case.get("n_components", 0) for case, _ in found), default=0)
+        seeds = {case["seed"] for case, _ in chosen(found, n_components=most)}
+        # Exact kernels have no D; all methods are compared on the draws that have the largest one.
+        compared = [
+            (case, result)
+            for case, result in found
+            if case.get("n_components", most) == most and case["seed"] in seeds
+        ]
+        r2 = means(compared, "r2", "method")
         if not {*FEATURES, "curl-OVK"} <= r2.keys():
             return (
                 "cannot tell",
                 f"λ by {choice}, σ = {bandwidth}: not all methods were run at N = 1000",
             )
-        words.append(f"R² at N = 1000, σ = {bandwidth}, λ by {choice}: {listed(r2, '.3f')}")
+        words.append(f"R² at D = {most}, σ = {bandwidth}, λ by {choice}: {listed(r2, '.3f')}")
         if bandwidth == "median":
-            reasons = {
-                "not ahead of independent features": r2["curl-ORFF"] <= r2["independent ORFF"],
-                "behind the exact kernel": r2["curl-ORFF"] < r2["curl-OVK"] - 0.05,
-            }
-            missed[choice] = [reason for reason, found in reasons.items() if found]
-    words += [f"time ~ N^{growth:.2f}"]
-    if growth > 1.1:
-        return "does not hold", "; ".join(["time is not linear", *words])
-    told = [
-        f"{' and '.join(reasons)} with λ by {choice}"
-        for choice, reasons in missed.items()
-        if reasons
-    ]
-    if len(told) == 1:
-        return "cannot tell", "; ".join([*told, *words])
-    return judged(not told, "; ".join([*told, *words]))
+            leads.append(r2["curl-ORFF"] > r2["independent ORFF"])
+            gaps.append(r2["curl-ORFF"] >= r2["curl-OVK"] - 0.05)
+    growth = exponent(rows, seconds)
+    told = {
+        "structured above independent": _of_both(leads),
+        "within 0.05 of the exact kernel": _of_both(gaps),
+        "linear time": _of_both([growth <= 1.1]),
+    }
+    behind = _rows_behind(accuracy)
+    why = [f"{claim}: {word}" for claim, word in told.items()] + [f"time ~ N^{growth:.2f}"]
+    why += [f"but with D = 1000 independent ones lead at N = {behind}"] if behind else []
+    for word in ("does not hold", "cannot tell"):
+        if word in told.values():
+            return word, "; ".join(why + words)
+    return "holds", "; ".join(why + words)
+
+
+def _of_both(found):
+    """Return the verdict on a claim that was tested with one or two choices of λ."""
+    return "holds" if all(found) else "cannot tell" if any(found) else "does not hold"
+
+
+def _rows_behind(accuracy):
+    """Return the numbers of rows for which independent features lead, D = 1000, σ = median."""
+    of = {"n_components": 1000, "bandwidth": "median", "choice": LEAVE_ONE_OUT}
+    r2 = [dict(zip(*curve(accuracy, "r2", "n_train", method=m, **of))) for m in FEATURES]
+    return ", ".join(str(n) for n in r2[0] if r2[0][n] < r2[1].get(n, -np.inf))
 
 
 def figure(results: Results) -> Figure:
