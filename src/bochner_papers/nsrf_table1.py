@@ -5,7 +5,9 @@ The methods are random features, OKRFF, the margin game, and joint descent.
 
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -381,7 +383,7 @@ def _joint_descent(X, y, counts, rng):
     return measures, seconds, {}
 
 
-_METHODS = {
+_METHODS: dict[str, Callable[..., Any]] = {
     "rff": _random_features,
     "okrff": _optimal_alignment,
     "game": _margin_game,

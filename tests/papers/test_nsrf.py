@@ -34,6 +34,18 @@ def test_figure_1_runs_and_learned_kernels_lead():
     assert len(nsrf_figure1.figure(stored).axes) == 12
 
 
+def test_figure_1_chooses_the_bandwidth_alone_or_with_c():
+    X, y = nsrf_figure1.draw("windmill", 200, np.random.default_rng(0))
+    chosen = nsrf_figure1._fixed_kernel("rbf", "bandwidth", X).fit(X, y)
+    assert set(chosen.best_params_) == {"gamma"}
+    assert chosen.best_estimator_.C == 1
+    start = nsrf_figure1._start("langevin", "bandwidth", X, y)
+    assert start.gamma == chosen.best_params_["gamma"]
+    assert set(nsrf_figure1._fixed_kernel("rbf", "tuned", X).param_grid) == {"gamma", "C"}
+    assert set(nsrf_figure1._fixed_kernel("arc-cosine", "tuned", X).param_grid) == {"C"}
+    assert nsrf_figure1._fixed_kernel("rbf", "", X).C == 1
+
+
 @pytest.mark.long
 @pytest.mark.skipif(data_folder() is None, reason="needs the image data")
 def test_table_1_runs_and_learned_features_lead():

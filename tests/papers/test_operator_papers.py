@@ -105,6 +105,17 @@ def test_figure3_has_a_verdict_for_each_of_its_three_claims():
     assert why.startswith("structured above independent: cannot tell")
 
 
+@pytest.mark.parametrize("method", ["curl-ORFF", "independent ORFF"])
+def test_figure3_has_the_same_function_by_rows_as_by_features(method, monkeypatch):
+    experiment = module("orff_figure3")
+    case = next(c for c in experiment.cases("smoke") if c["method"] == method)
+    by_features = experiment.run(case, np.random.default_rng(0))
+    monkeypatch.setattr(experiment, "_MOST_FEATURES", 0)
+    by_rows = experiment.run(case, np.random.default_rng(0))
+    assert by_rows["lambda"] == by_features["lambda"]
+    assert by_rows["r2"] == pytest.approx(by_features["r2"], abs=1e-6)
+
+
 @pytest.mark.parametrize("family", [CurlFree, Decomposable])
 def test_lambda_by_two_folds_is_that_of_plain_fits_on_the_halves(family):
     rng = np.random.default_rng(3)

@@ -274,6 +274,8 @@ def test_table_2_is_judged_by_paired_differences_over_tables():
     word, why = judge([pair for pair in lines if pair[0]["method"] != "BMKR"])
     assert word == "cannot tell"
     assert why.endswith("BMKR with 100 rounds was not run on all tables")
+    short = [(c | {"n_rounds": 5} if c["method"] == "BMKR" else c, r) for c, r in lines]
+    assert judge(short)[0] == "cannot tell"
     # A lead of 15 points on one table of fifteen is one standard error.
     lines = [
         (c, {"accuracy": 90.0 + 15 * (c["dataset"] == "wine") * (c["method"] == "GBRFF2")})
@@ -314,6 +316,28 @@ def test_one_time_at_one_size_does_not_refute_figure_4_but_a_quarter_does():
     assert word == "holds"
     assert why.startswith("GBRFF2 faster than GBRFF1 at 9 of 10 sizes (not at 300 rows 2.40 s for")
     assert judge(lines(2.6))[0] == "does not hold"
+
+
+def test_shares_of_landmarks_are_judged_on_all_rows_only():
+    lines = [(case | {"rows": 1000}, result) for case, result in pbrff_figure2(1)]
+    word, why = module("pbrff_figure2").verdict(lines)
+    assert word == "cannot tell"
+    assert why.startswith("0 data sets were run with all of their rows; Learned below RBF on 7")
+
+
+def test_exact_kernels_are_compared_on_the_draws_that_have_the_most_features():
+    lines = orff_figure3(1)
+    most = [p for p in lines if p[0].get("n_components") == 2000 and p[0]["seed"] == 0]
+    more = [(case | {"n_components": 10_000}, result) for case, result in most]
+    # Another draw of the exact kernel is out of reach; there the largest D was not run.
+    changed = [
+        (c, r | {"r2": 9.0} if (c["method"], c["seed"]) == ("curl-OVK", 1) else r) for c, r in lines
+    ]
+    judge = module("orff_figure3").verdict
+    assert judge(changed)[0] == "does not hold"
+    word, why = judge(changed + more)
+    assert word == "holds"
+    assert "R² at D = 10000, σ = median, λ by two folds: curl-OVK 0.600" in why
 
 
 def test_rows_of_another_set_do_not_count_in_the_landmarks_table():
