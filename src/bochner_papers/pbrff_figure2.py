@@ -79,6 +79,8 @@ def verdict(results: Results) -> tuple[str, str]:
     so on half at most; else cannot tell. It takes five data sets with all of their rows.
     """
     found = protocol.by_set(results)
+    if len(found) < 5:
+        return "cannot tell", f"{len(found)} data sets; it takes five."
     better, steadier = [], []
     for name, errors in found.items():
         if np.mean([errors["PB-R"], errors["PB-C"]]) < np.mean([errors["RBF-R"], errors["RBF-C"]]):
