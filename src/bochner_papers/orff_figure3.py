@@ -44,7 +44,7 @@ DEVIATIONS = (
     "leave-one-out on all rows everywhere, for features and "
     "exact kernels alike.",
     "The paper says that curl-free features 'can even be better' than the exact kernel; the limit "
-    "of 0.05 in R² at 2000 frequencies is ours.",
+    "of 0.05 in R² is ours. 10 000 frequencies are solved by rows, which gives the same function.",
     "The curl-free kernel is solved exactly up to 1000 rows (a matrix of 5000 x 5000), where the "
     "paper goes to 10 000. "
     "Normal equations are solved directly instead of by L-BFGS. Besides the paper's bandwidth, the "
@@ -195,7 +195,9 @@ def verdict(results: Results) -> tuple[str, str]:
                 "cannot tell",
                 f"λ by {choice}, σ = {bandwidth}: not all methods were run at N = 1000",
             )
-        words.append(f"R² at D = {most}, σ = {bandwidth}, λ by {choice}: {listed(r2, '.3f')}")
+        words.append(
+            f"R² at D = {most} (draws: {len(seeds)}), σ = {bandwidth}, λ by {choice}: {listed(r2, '.3f')}"
+        )
         if bandwidth == "median":
             leads.append(r2["curl-ORFF"] > r2["independent ORFF"])
             gaps.append(r2["curl-ORFF"] >= r2["curl-OVK"] - 0.05)

@@ -337,7 +337,7 @@ def test_exact_kernels_are_compared_on_the_draws_that_have_the_most_features():
     assert judge(changed)[0] == "does not hold"
     word, why = judge(changed + more)
     assert word == "holds"
-    assert "R² at D = 10000, σ = median, λ by two folds: curl-OVK 0.600" in why
+    assert "R² at D = 10000 (draws: 1), σ = median, λ by two folds: curl-OVK 0.600" in why
 
 
 def test_rows_of_another_set_do_not_count_in_the_landmarks_table():
