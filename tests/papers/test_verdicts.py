@@ -327,17 +327,21 @@ def test_shares_of_landmarks_are_judged_on_all_rows_only():
 
 def test_exact_kernels_are_compared_on_the_draws_that_have_the_most_features():
     lines = orff_figure3(1)
-    most = [p for p in lines if p[0].get("n_components") == 2000 and p[0]["seed"] == 0]
+    most = [p for p in lines if p[0].get("n_components") == 2000 and p[0]["seed"] != 1]
     more = [(case | {"n_components": 10_000}, result) for case, result in most]
     # Another draw of the exact kernel is out of reach; there the largest D was not run.
     changed = [
         (c, r | {"r2": 9.0} if (c["method"], c["seed"]) == ("curl-OVK", 1) else r) for c, r in lines
     ]
     judge = module("orff_figure3").verdict
-    assert judge(changed)[0] == "does not hold"
+    word, why = judge(changed)
+    assert word == "cannot tell"  # by two standard errors of three draws
+    assert "within 0.05 of the exact kernel: cannot tell" in why
     word, why = judge(changed + more)
     assert word == "holds"
-    assert "R² at D = 10000 (draws: 1), σ = median, λ by two folds: curl-OVK 0.600" in why
+    assert "R² at D = 10000 (draws: 2), σ = median, λ by two folds: curl-OVK 0.600" in why
+    one = [pair for pair in more if pair[0]["seed"] == 0]
+    assert judge(changed + one)[0] == "cannot tell"
 
 
 def test_rows_of_another_set_do_not_count_in_the_landmarks_table():
