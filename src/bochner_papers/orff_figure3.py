@@ -219,9 +219,7 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def _sign(results, other, slack=0.0):
-    """Return 1 or −1 if curl-free features are above or below another method, less the slack, by
-    two standard errors over the draws, else 0.
-    """
+    """Return the sign of curl-free features' lead plus slack, 0 within two standard errors."""
     r2 = means(results, "r2", "method", "seed")
     pairs = [(r2["curl-ORFF", seed], r2[other, seed]) for m, seed in r2 if m == "curl-ORFF"]
     lead = slack - np.diff(pairs)
@@ -232,8 +230,7 @@ def _sign(results, other, slack=0.0):
 
 def _of_both(signs):
     """Return the verdict on a claim that was tested with one or two choices of λ."""
-    verdicts = {(1,): "holds", (-1,): "does not hold"}
-    return verdicts.get(tuple(set(signs)), "cannot tell")
+    return {(1,): "holds", (-1,): "does not hold"}.get(tuple(set(signs)), "cannot tell")
 
 
 def _rows_behind(accuracy):
