@@ -10,24 +10,42 @@ from bochner.expansions.waves import Expansion
 from bochner.plots._canvas import BLUE, ORANGE, blank, class_colors, plane_grid
 from bochner.priors import Gaussian
 
-from .runner.results import Case, Figure, Results, every, judged
+from .runner.results import Case, Figure, Results, chosen, every, judged
 
 PAPER = "Gautheron et al. 2020, Figure 1"
-CLAIM = "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds."
-DEVIATIONS = (
-    "The landmark is found by L-BFGS in the plane, where the paper fixes one coordinate and "
-    "searches along the other; "
-    "frequencies come from NumPy's Generator, so the panels show other waves than the paper's. Ten "
-    "seeds instead of one: they "
-    "are better than most. Over the seeds 0 to 199 the median after 10 rounds is 97 %, with "
-    "`landmark=0`, the paper's search, "
-    "as without it; a quarter of them reach 100 %."
+CLAIM = (
+    "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds, for "
+    "most draws of the frequencies."
 )
+DEVIATIONS = (
+    "The paper shows one draw of the frequencies. 200 are run, each from the generator of the "
+    "authors' script, of which seed 55 is theirs. The landmark's first coordinate is searched over "
+    "its whole period by a grid, where the authors' bounded scalar search can end in another "
+    "minimum."
+)
+TRIED = (
+    "The authors' own draw is separated after 10 rounds, as printed, and so is a third of the "
+    "others. With all coordinates of the landmark learned by L-BFGS the median is 97 %."
+)
+AUTHORS_SEED = 55
+_N_DRAWS = 200
+
+
+class AuthorsDraws(Gaussian):
+    """Gaussian prior that draws from a ``RandomState``, as the authors' script does."""
+
+    def __init__(self, gamma=1.0, *, length_scale=None, state=None):
+        super().__init__(gamma, length_scale=length_scale)
+        self.state = state
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        return super()._frequencies(n_atoms, n_features, self.state, sampling)
 
 
 def cases(scale: str) -> list[Case]:
-    """Return one case per seed; every case has 10 rounds."""
-    return every(seed=range(1 if scale == "smoke" else 10))
+    """Return one case per draw of the frequencies, the authors' first; all have 10 rounds."""
+    others = [seed for seed in range(_N_DRAWS) if seed != AUTHORS_SEED]
+    return every(seed=[AUTHORS_SEED, *others][: 1 if scale == "smoke" else None], landmark=[0])
 
 
 def moons() -> tuple[np.ndarray, np.ndarray]:
@@ -37,38 +55,52 @@ def moons() -> tuple[np.ndarray, np.ndarray]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Return accuracy and loss after each round, and the fitted function for the figure."""
+    """Return accuracy and loss after each round, and of the authors' draw the fitted function."""
     X, y = moons()
-    prior = Gaussian(1 / X.shape[1])
+    prior = AuthorsDraws(1 / X.shape[1], state=np.random.RandomState(case["seed"]))
     model = GBRFF1Classifier(
-        n_rounds=10, n_components=1, prior=prior, calibrated=False, random_state=case["seed"]
+        n_rounds=10,
+        n_components=1,
+        prior=prior,
+        landmark=case["landmark"],
+        calibrated=False,
+        random_state=case["seed"],
     ).fit(X, y)
-    parts = {
-        name: getattr(model.expansion_, name).tolist()
-        for name in ("frequencies", "cosine", "sine", "intercept")
-    }
-    return {
+    result: Case = {
         "accuracies": [float(np.mean(stage == y)) for stage in model.staged_predict(X)],
         "losses": model.train_loss_[:, 0].tolist(),
-        "landmarks": model.landmarks_.tolist(),
-        "expansion": parts,
     }
+    if case["seed"] == AUTHORS_SEED:
+        result["landmarks"] = model.landmarks_.tolist()
+        result["expansion"] = {
+            name: getattr(model.expansion_, name).tolist()
+            for name in ("frequencies", "cosine", "sine", "intercept")
+        }
+    return result
 
 
 def verdict(results: Results) -> tuple[str, str]:
     """ "Such a strategy allows us to get an accuracy of 100% on this toy dataset after 10
-    iterations". Holds when the median of at least ten seeds reaches 100 % after ten rounds, does
-    not hold when it stays below 99 %; between them cannot tell.
+    iterations". Holds when more than half of at least 100 draws reach 100 % after ten rounds, does
+    not hold when less than half do; within two standard errors of half cannot tell. The paper
+    shows one draw; "most draws" is our reading.
     """
-    if len(results) < 10:
-        return "cannot tell", f"{len(results)} seeds were run; it takes ten."
-    first, final = (
-        100 * np.array([result["accuracies"][k] for _, result in results]) for k in (0, -1)
+    if len(results) < 100:
+        return "cannot tell", f"{len(results)} draws were run; it takes 100."
+    accuracies = 100 * np.array([result["accuracies"] for _, result in results])
+    final = accuracies[:, -1]
+    share, error = np.mean(final == 100), 0.5 / np.sqrt(len(final))
+    low, median, high = np.quantile(final, [0.25, 0.5, 0.75])
+    authors = [accuracies[k] for k, (case, _) in enumerate(results) if case["seed"] == AUTHORS_SEED]
+    why = (
+        f"{100 * share:.0f} % of {len(final)} draws reach 100 % after 10 rounds; median "
+        f"{median:.0f} %, quartiles {low:.0f} and {high:.0f} %, worst {min(final):.0f} %"
     )
-    why = f"after 1 round {np.median(first):.0f} %, after 10 rounds {np.median(final):.0f} % (median of {len(final)} seeds, worst {min(final):.0f} %)"
-    if 99 <= np.median(final) < 100:
+    for shown in authors:
+        why += f"; the authors' draw {shown[0]:.0f} % after 1 round, {shown[-1]:.0f} % after 10"
+    if abs(share - 0.5) <= 2 * error:
         return "cannot tell", why
-    return judged(np.median(final) == 100, why)
+    return judged(share > 0.5, why)
 
 
 class _Rounds:
@@ -86,11 +118,11 @@ class _Rounds:
 
 
 def figure(results: Results) -> Figure:
-    """Top: the loss of a landmark at each point before rounds 1, 5 and 10. Bottom: the boundary
-    after them.
+    """The authors' draw. Top: the loss of a landmark at each point before rounds 1, 5 and 10.
+    Bottom: the boundary after them.
     """
     X, y = moons()
-    result = results[0][1]
+    result = chosen(results, seed=AUTHORS_SEED)[0][1]
     chart, axes = blank(2, 3, size=(12, 7))
     for (top, bottom), t in zip(axes.T, (1, 5, 10)):
         before, after = (_Rounds(result["expansion"], n_rounds) for n_rounds in (t - 1, t))

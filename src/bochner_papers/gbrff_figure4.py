@@ -9,19 +9,21 @@ from sklearn.datasets import make_classification
 from bochner.plots._canvas import blank, draw_curves
 
 from .gbrff_protocol import named_model
-from .runner.results import Case, Figure, Results, every
+from .runner.results import Case, Figure, Results, every, listed
 
 PAPER = "Gautheron et al. 2020, Figure 4"
-CLAIM = "At the largest size that all of them finished, GBRFF1 is faster than BMKR, GFC and PBRFF, and GBRFF2 faster than GBRFF1."
+CLAIM = (
+    "At the largest size that all of them finished, GBRFF1 and GBRFF2 are faster than BMKR, GFC "
+    "and PBRFF, and GBRFF2 is faster than GBRFF1 for any number of rows."
+)
 METHODS = ["BMKR", "GFC", "PBRFF", "GBRFF1", "GBRFF2", "LGBM", "FourierBoosting"]
 DEVIATIONS = (
     "The limit is on the extrapolated time of the next size, in CPU seconds of one thread: 0.2 "
     "(smoke), 10 (quick) or 1000 (paper). "
     "Our own implementations, so the ratios between methods are not the paper's. "
     "FourierBoostingClassifier is added. "
-    "The paper has GBRFF2 faster than GBRFF1 'for any number of samples'; the verdict is about one "
-    "size. At 12 921 rows GBRFF1 "
-    "is a little faster."
+    "Each size is timed once, and such a time can be off by a quarter: some fall from one size to "
+    "the next."
 )
 _SCALES = {
     "smoke": (0.2, 150, 3),
@@ -69,9 +71,10 @@ def verdict(results: Results) -> tuple[str, str]:
     """ "When looking at the time limit of 1000 seconds, both GBRFF1 and GBRFF2 are the fastest
     kernel-based methods compared to BMKR, GFC and PBRFF", "GBRFF2 performs faster than GBRFF1 for
     any number of samples". Holds when at the largest size that all five finished, the third at
-    least, GBRFF2 is the fastest of them by a tenth and GBRFF1 faster than the other three; does not
-    hold when another is faster than GBRFF2 by a tenth, or than GBRFF1 among the other three; within
-    a tenth cannot tell.
+    least, both are faster than the other three by a tenth, and GBRFF2 is faster than GBRFF1 at
+    nine sizes of ten and at no size slower by a quarter, the error of a single time. Does not hold
+    when one of the three is faster by a tenth, or GBRFF1 by a quarter at any size; else cannot
+    tell. The fractions are ours.
     """
     found = {
         case["method"]: dict(zip(result["sizes"], result["seconds"])) for case, result in results
@@ -84,23 +87,24 @@ def verdict(results: Results) -> tuple[str, str]:
         return "cannot tell", f"all methods finished {len(sizes)} sizes; it takes three."
     common = max(sizes)
     times = {method: found[method][common] for method in found if common in found[method]}
-    ordered = sorted(times.items(), key=lambda item: item[1])
-    why = f"at {common} rows: " + ", ".join(
-        f"{method} {seconds:.2f} s" for method, seconds in ordered
-    )
-    why += "; largest size finished: " + ", ".join(
-        f"{method} {max(sizes)}" for method, sizes in found.items()
-    )
-    others = min(times[method] for method in kernels[:3])
-    ratios = (times["GBRFF2"] / min(others, times["GBRFF1"]), times["GBRFF1"] / others)
-    if max(ratios) > 1.1:
-        slower = "GBRFF2" if ratios[0] > 1.1 else "GBRFF1"
-        return (
-            "does not hold",
-            f"{slower} takes {max(ratios):.1f} times as long as the fastest of the methods it "
-            f"should beat; {why}",
-        )
-    return ("holds" if max(ratios) < 0.9 else "cannot tell"), why
+    slower = max(times["GBRFF1"], times["GBRFF2"]) / min(times[method] for method in kernels[:3])
+    first, second = found["GBRFF1"], found["GBRFF2"]
+    ratios = {size: second[size] / first[size] for size in sorted(first.keys() & second.keys())}
+    behind = [
+        f"{size} rows {second[size]:.2f} s for {first[size]:.2f} s"
+        for size, ratio in ratios.items()
+        if ratio >= 1
+    ]
+    why = f"GBRFF2 faster than GBRFF1 at {len(ratios) - len(behind)} of {len(ratios)} sizes"
+    why += f" (not at {', '.join(behind)})" if behind else ""
+    ordered = dict(sorted(times.items(), key=lambda item: item[1]))
+    largest = {method: max(of_method) for method, of_method in found.items()}
+    why += f"; seconds at {common} rows: {listed(ordered, '.2f')}"
+    why += f"; largest size finished: {listed(largest, 'd')}"
+    if slower > 1.1 or max(ratios.values()) > 1.25:
+        return "does not hold", why
+    mostly = np.mean([ratio < 1 for ratio in ratios.values()]) >= 0.9
+    return ("holds" if slower < 0.9 and mostly else "cannot tell"), why
 
 
 def figure(results: Results) -> Figure:

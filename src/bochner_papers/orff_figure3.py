@@ -27,16 +27,15 @@ from .runner.results import (
     curve,
     every,
     exponent,
-    judged,
     listed,
     means,
 )
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 3"
 CLAIM = (
-    "On the gradient of a random function in five dimensions, curl-free features outperform "
-    "independent ones, come within 0.05 in R² of "
-    "the exact curl-free kernel or above it, and take time linear in the number of rows."
+    "On the gradient of a random function in five dimensions, from 1000 rows, curl-free features "
+    "outperform independent ones, come within 0.05 in R² of the exact curl-free kernel or above "
+    "it, and take time linear in the number of rows."
 )
 DEVIATIONS = (
     "The number of frequencies of the random function is not published: 1000. Nor is the grid of "
@@ -45,7 +44,7 @@ DEVIATIONS = (
     "leave-one-out on all rows everywhere, for features and "
     "exact kernels alike.",
     "The paper says that curl-free features 'can even be better' than the exact kernel; the limit "
-    "of 0.05 in R² at 2000 frequencies is ours.",
+    "of 0.05 in R² is ours. 10 000 frequencies are solved by rows, which gives the same function.",
     "The curl-free kernel is solved exactly up to 1000 rows (a matrix of 5000 x 5000), where the "
     "paper goes to 10 000. "
     "Normal equations are solved directly instead of by L-BFGS. Besides the paper's bandwidth, the "
@@ -58,10 +57,11 @@ TRIED = (
     "λ by two folds and by leave-one-out, from one grid and on the same points for features and "
     "exact kernels (at 1000 rows the choice is within the grid but for one draw of 300 "
     "frequencies; at the paper's bandwidth and more rows it is mostly its lower end, "
-    "1e-10, for all methods); two bandwidths; 10 to 2000 frequencies. At 1000 rows curl-free "
-    "features are ahead of independent ones from 100 frequencies on. But at 2000 they are still "
-    "behind the exact kernel, by 0.07 in R² at the paper's "
-    "bandwidth and by a quarter at the smaller one, and gain with every frequency that is added. "
+    "1e-10, for all methods); two bandwidths; 10 to 10 000 frequencies. At 1000 rows curl-free "
+    "features are ahead of independent ones from 100 frequencies on, and gain with every frequency "
+    "that is added. They were better than the exact kernel in no draw: at the paper's bandwidth "
+    "they are behind by 0.07 in R² with 2000 frequencies and by 0.04 with 10 000, and at the "
+    "smaller one by a quarter with 2000. "
     "At 10 000 rows and 1000 frequencies independent features are even ahead (0.479 to 0.442; "
     "0.762 to 0.747): the same "
     "frequencies give them five times as many coefficients, and rows are no longer what is short."
@@ -70,6 +70,7 @@ BANDWIDTHS = ("median", "median / 4")
 FEATURES, EXACT = ("curl-ORFF", "independent ORFF"), ("curl-OVK", "independent OVK")
 _LAMBDAS = 10.0 ** np.arange(-10, 2)
 _MOST_ROWS = {"curl-OVK": 1000, "independent OVK": 3000}
+_MOST_FEATURES = 2000
 
 
 def cases(scale: str) -> list[Case]:
@@ -78,7 +79,7 @@ def cases(scale: str) -> list[Case]:
     sizes = {
         "smoke": [20],
         "quick": [30, 100, 300, 1000, 2000],
-        "paper": [10, 30, 100, 300, 1000, 2000],
+        "paper": [10, 30, 100, 300, 1000, 2000, 10_000],
     }[scale]
     rows = {
         "smoke": [100],
@@ -91,7 +92,9 @@ def cases(scale: str) -> list[Case]:
     planned: list[Case] = []
     for shared in every(part=["accuracy"], bandwidth=BANDWIDTHS, seed=range(n_seeds)):
         for choice in (TWO_FOLDS, LEAVE_ONE_OUT):
-            tried = [(judged_at, sizes[-1])] if choice == TWO_FOLDS else pairs
+            tried = pairs
+            if choice == TWO_FOLDS:
+                tried = [(judged_at, size) for size in sizes if size >= 2000 or scale == "smoke"]
             exact = [judged_at] if choice == TWO_FOLDS else rows
             of = shared | {"choice": choice}
             planned += [
@@ -105,6 +108,16 @@ def cases(scale: str) -> list[Case]:
     timed = {"part": "time", "bandwidth": "median", "seed": 0, "n_components": min(300, fixed_size)}
     times = [100] if scale == "smoke" else [1000, 10_000, 100_000]
     return planned + [timed | case for case in every(method=FEATURES, n_train=times)]
+
+
+_DRAWS_OF_MOST = 3
+
+
+def left_out(case: Case) -> bool:
+    """D = 10 000 for two of five draws and at the smaller bandwidth, four CPU minutes each."""
+    return case.get("n_components") == 10_000 and (
+        case["seed"] >= _DRAWS_OF_MOST or case["bandwidth"] != "median"
+    )
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
@@ -128,7 +141,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
         model: Any = OperatorKernelRidge(kernel)
     else:
         kernel = family(prior.sample(case["n_components"], X.shape[1], rng))
-        model = OperatorRidge(kernel)
+        # The same function; with so many features it is solved by rows.
+        by_rows = case["n_components"] > _MOST_FEATURES
+        model = OperatorKernelRidge(kernel) if by_rows else OperatorRidge(kernel)
     chosen = (
         1e-4 if case["part"] == "time" else _chosen_lambda(model, kernel, case["choice"], X, Y, rng)
     )
@@ -153,47 +168,76 @@ def _chosen_lambda(model, kernel, choice, X, Y, rng):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Curl-free ORFF outperforms independent RFFs", and "curl-ORFF can even be better than
-    curl-OVK", which "does not scale with large datasets, while ORFF regression does". Holds when at
-    N = 1000, the largest D and the paper's bandwidth R² of curl-free features is above that of
-    independent ones and at most 0.05 below the exact kernel's, with λ by either choice, and time
-    grows at most like N^1.1; cannot tell when the two choices of λ disagree.
+    """ "Curl-free ORFF outperforms independent RFFs", "curl-ORFF can even be better than
+    curl-OVK", and "OVK regression does not scale with large datasets, while ORFF regression does".
+    Three claims, each with its own verdict at N = 1000, the paper's bandwidth and the largest D
+    run: R² of curl-free features is above that of independent ones; it is at most 0.05 (our limit)
+    below the exact kernel's; time grows at most like N^1.1 (our limit). Holds when all three do,
+    does not hold when one does not; cannot tell when the choices of λ disagree on one, or when R²
+    differs from the limit by less than two standard errors over the draws.
     """
     rows, seconds = curve(results, "fit_seconds", "n_train", part="time", method="curl-ORFF")
     if len(rows) < 3:
         return "cannot tell", "needs three numbers of rows"
-    growth = exponent(rows, seconds)
-    accuracy = chosen(results, part="accuracy", n_train=1000)
-    most = max((case.get("n_components", 0) for case, _ in accuracy), default=0)
-    words, missed = [], {}
+    accuracy = chosen(results, part="accuracy")
+    leads, gaps, words = [], [], []
     for choice, bandwidth in itertools.product((TWO_FOLDS, LEAVE_ONE_OUT), BANDWIDTHS):
-        found = chosen(accuracy, bandwidth=bandwidth, choice=choice)
-        r2 = means(
-            chosen(found, n_components=most) + chosen(found, n_components=None), "r2", "method"
-        )
+        found = chosen(accuracy, bandwidth=bandwidth, choice=choice, n_train=1000)
+        most = max((case.get("n_components", 0) for case, _ in found), default=0)
+        seeds = {case["seed"] for case, _ in chosen(found, n_components=most)}
+        # Exact kernels have no D; all methods are compared on the draws that have the largest one.
+        compared = [
+            (case, result)
+            for case, result in found
+            if case.get("n_components", most) == most and case["seed"] in seeds
+        ]
+        r2 = means(compared, "r2", "method")
         if not {*FEATURES, "curl-OVK"} <= r2.keys():
             return (
                 "cannot tell",
                 f"λ by {choice}, σ = {bandwidth}: not all methods were run at N = 1000",
             )
-        words.append(f"R² at N = 1000, σ = {bandwidth}, λ by {choice}: {listed(r2, '.3f')}")
+        words.append(
+            f"R² at D = {most} (draws: {len(seeds)}), σ = {bandwidth}, λ by {choice}: {listed(r2, '.3f')}"
+        )
         if bandwidth == "median":
-            reasons = {
-                "not ahead of independent features": r2["curl-ORFF"] <= r2["independent ORFF"],
-                "behind the exact kernel": r2["curl-ORFF"] < r2["curl-OVK"] - 0.05,
-            }
-            missed[choice] = [reason for reason, found in reasons.items() if found]
-    words += [f"time ~ N^{growth:.2f}"]
-    if growth > 1.1:
-        return "does not hold", "; ".join(["time is not linear", *words])
-    told = [
-        f"{' and '.join(reasons)} with λ by {choice}"
-        for choice, reasons in missed.items()
-        if reasons
-    ]
-    if len(told) == 1:
-        return "cannot tell", "; ".join([*told, *words])
-    return judged(not told, "; ".join([*told, *words]))
+            leads.append(_sign(compared, "independent ORFF"))
+            gaps.append(_sign(compared, "curl-OVK", slack=0.05))
+    growth = exponent(rows, seconds)
+    told = {
+        "structured above independent": _of_both(leads),
+        "within 0.05 of the exact kernel": _of_both(gaps),
+        "linear time": _of_both([1 if growth <= 1.1 else -1]),
+    }
+    behind = _rows_behind(accuracy)
+    why = [f"{claim}: {word}" for claim, word in told.items()] + [f"time ~ N^{growth:.2f}"]
+    why += [f"but with D = 1000 independent ones lead at N = {behind}"] if behind else []
+    for word in ("does not hold", "cannot tell"):
+        if word in told.values():
+            return word, "; ".join(why + words)
+    return "holds", "; ".join(why + words)
+
+
+def _sign(results, other, slack=0.0):
+    """Return the sign of curl-free features' lead plus slack, 0 within two standard errors."""
+    r2 = means(results, "r2", "method", "seed")
+    pairs = [(r2["curl-ORFF", seed], r2[other, seed]) for m, seed in r2 if m == "curl-ORFF"]
+    lead = slack - np.diff(pairs)
+    if len(pairs) < 2 or abs(lead.mean()) <= 2 * lead.std(ddof=1) / np.sqrt(len(pairs)):
+        return 0
+    return int(np.sign(lead.mean()))
+
+
+def _of_both(signs):
+    """Return the verdict on a claim that was tested with one or two choices of λ."""
+    return {(1,): "holds", (-1,): "does not hold"}.get(tuple(set(signs)), "cannot tell")
+
+
+def _rows_behind(accuracy):
+    """Return the numbers of rows for which independent features lead, D = 1000, σ = median."""
+    of = {"n_components": 1000, "bandwidth": "median", "choice": LEAVE_ONE_OUT}
+    r2 = [dict(zip(*curve(accuracy, "r2", "n_train", method=m, **of))) for m in FEATURES]
+    return ", ".join(str(n) for n in r2[0] if r2[0][n] < r2[1].get(n, -np.inf))
 
 
 def figure(results: Results) -> Figure:

@@ -62,7 +62,7 @@ def test_the_page_is_what_the_results_say():
 def test_rows_tell_scale_verdict_and_older_lines(tmp_path):
     experiment = choose(["gbrff_figure1"])[0]
     cases = experiment.cases("quick")
-    sources = [experiment.source] * 7 + ["older"] * 2 + [None]
+    sources = [experiment.source] * (len(cases) - 3) + ["older"] * 2 + [None]
     lines = [
         {"case": case, "result": {"accuracies": [0.5, 0.9]}}
         | ({"source": source} if source else {})
@@ -72,7 +72,7 @@ def test_rows_tell_scale_verdict_and_older_lines(tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (row,) = [row for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"]
     assert (row["scale"], row["verdict"], row["n_older"]) == ("quick", "does not hold", 3)
-    assert "3 of 10 lines of an earlier version" in atlas_markdown([row])
+    assert f"3 of {len(cases)} lines of an earlier version" in atlas_markdown([row])
     assert "does not hold" in atlas_text([row])
     # A whole quick scale says more than a part of the paper's; a whole paper's scale more than
     # both.
@@ -105,7 +105,7 @@ def test_a_papers_scale_counts_as_whole_without_what_its_experiment_leaves_out(
     for scale, n_lines in (("quick", len(records)), ("paper", len(records) - 2)):
         lines = [json.dumps(record) + "\n" for record in records[:n_lines]]
         result_path(tmp_path, "gbrff_figure1", scale).write_text("".join(lines))
-    assert records[-1]["case"]["seed"] == 0
+    assert records[-1]["case"]["seed"] == 0  # left-out cases are listed last
     row = _row_of("gbrff_figure1", tmp_path)
     assert row["scale"] == "quick"  # one more is missing than is left out
     with result_path(tmp_path, "gbrff_figure1", "paper").open("a") as file:
@@ -161,12 +161,12 @@ def test_pages_of_stored_results_are_written_and_nothing_is_run(tmp_path, capsys
 def test_a_figure_that_fails_on_stored_results_is_told(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     name = "gbrff_figure1"
-    (tmp_path / f"{name}.quick.jsonl").write_bytes(
-        (ROOT / "results" / f"{name}.quick.jsonl").read_bytes()
+    (tmp_path / f"{name}.paper.jsonl").write_bytes(
+        (ROOT / "results" / f"{name}.paper.jsonl").read_bytes()
     )
     monkeypatch.setattr(choose([name])[0].module, "figure", lambda results: 1 / 0)
     assert main(["atlas", "--out", str(tmp_path), "--pages"]) == 1
-    assert "division by zero" in (tmp_path / f"{name}.quick.html").read_text()
+    assert "division by zero" in (tmp_path / f"{name}.paper.html").read_text()
 
 
 def test_a_page_without_marks_is_refused():

@@ -9,7 +9,12 @@ import pytest
 from selection import long_except
 
 from bochner.datasets import data_folder, load
-from bochner_papers import fourier_boosting_regression, gbrff_figure5, gbrff_table2
+from bochner_papers import (
+    fourier_boosting_regression,
+    gbrff_figure1,
+    gbrff_figure5,
+    gbrff_table2,
+)
 from bochner_papers.baselines import (
     BoostedKernelRegression,
     GreedyFourierFeatures,
@@ -44,6 +49,16 @@ def test_smallest_scale_runs_and_draws(name):
     if hasattr(module, "figure"):
         assert module.figure(json.loads(json.dumps(results))).axes
     assert len(module.cases("paper")) >= len(module.cases("quick")) > 0
+
+
+def test_the_authors_draw_of_figure_1_has_the_printed_panels():
+    case = gbrff_figure1.cases("smoke")[0]
+    result = gbrff_figure1.run(case, np.random.default_rng(0))
+    # The authors' script after 1, 5 and 10 rounds; their numbers are drawn row by row.
+    assert [result["accuracies"][k] for k in (0, 4, 9)] == [0.68, 0.95, 1.0]
+    drawn = np.random.RandomState(55).randn(10, 2)
+    np.testing.assert_allclose(result["expansion"]["frequencies"], drawn, rtol=1e-12)
+    assert not np.array(result["landmarks"])[:, 1].any()
 
 
 def test_trees_of_figure_5_have_as_many_leaves_as_their_depth_allows():

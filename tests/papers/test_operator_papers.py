@@ -78,7 +78,7 @@ def one_outcome(r2, fit_seconds, fewer=()):
     ]
 
 
-def test_figure3_says_what_is_missed_and_by_which_choice():
+def test_figure3_has_a_verdict_for_each_of_its_three_claims():
     verdict = module("orff_figure3").verdict
     both = ("two folds", "leave-one-out")
     behind = {("curl-ORFF", choice): 0.6 for choice in both} | {
@@ -86,11 +86,34 @@ def test_figure3_says_what_is_missed_and_by_which_choice():
     }
     word, why = verdict(one_outcome(behind, float))
     assert word == "does not hold"
-    assert why.startswith("behind the exact kernel with λ by two folds")
+    assert why.startswith(
+        "structured above independent: holds; within 0.05 of the exact kernel: does not hold; "
+        "linear time: holds"
+    )
     lower = {("curl-ORFF", choice): 0.4 for choice in both}
     assert verdict(one_outcome(lower, float))[1].startswith(
-        "not ahead of independent features and behind"
+        "structured above independent: does not hold; within 0.05 of the exact kernel: does not"
     )
+    ahead = {("curl-ORFF", choice): 0.6 for choice in both}
+    assert verdict(one_outcome(ahead, float))[0] == "holds"
+    word, why = verdict(one_outcome(ahead, lambda n: n**1.5))
+    assert word == "does not hold"
+    assert "linear time: does not hold; time ~ N^1.50" in why
+    one = {("curl-ORFF", both[0]): 0.6, ("curl-ORFF", both[1]): 0.4}
+    word, why = verdict(one_outcome(one, float))
+    assert word == "cannot tell"
+    assert why.startswith("structured above independent: cannot tell")
+
+
+@pytest.mark.parametrize("method", ["curl-ORFF", "independent ORFF"])
+def test_figure3_has_the_same_function_by_rows_as_by_features(method, monkeypatch):
+    experiment = module("orff_figure3")
+    case = next(c for c in experiment.cases("smoke") if c["method"] == method)
+    by_features = experiment.run(case, np.random.default_rng(0))
+    monkeypatch.setattr(experiment, "_MOST_FEATURES", 0)
+    by_rows = experiment.run(case, np.random.default_rng(0))
+    assert by_rows["lambda"] == by_features["lambda"]
+    assert by_rows["r2"] == pytest.approx(by_features["r2"], abs=1e-6)
 
 
 @pytest.mark.parametrize("family", [CurlFree, Decomposable])

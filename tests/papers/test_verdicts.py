@@ -18,9 +18,9 @@ def module(name):
     return importlib.import_module(f"bochner_papers.{name}")
 
 
-def quick(name, result):
+def quick(name, result, scale="quick"):
     """All cases of the quick scale with ``result(case)`` as their results."""
-    return [(case, result(case)) for case in json.loads(json.dumps(module(name).cases("quick")))]
+    return [(case, result(case)) for case in json.loads(json.dumps(module(name).cases(scale)))]
 
 
 def noise(case):
@@ -44,25 +44,24 @@ def pbrff_figure1(side):
     )
 
 
-def landmark_sets(name, side, result):
+def landmark_sets(name, side, result, scale="quick"):
     """PB is better on all sets, on none, or on five of seven."""
     sets = ["breast", "ads_dedup", "farm", "mnist17", "mnist49", "mnist56", "adult"]
     better = {1: sets, -1: [], 0: sets[:5]}[side]
-    return quick(name, lambda case: result(case, 4.0 if case["dataset"] in better else 6.0))
+    return quick(name, lambda case: result(case, 4.0 if case["dataset"] in better else 6.0), scale)
 
 
 def pbrff_figure2(side):
     def curves(case, learned):
-        flat = [learned] * len(case["shares"])
-        wild = [learned + case["seed"]] * len(case["shares"])
+        zigzag = np.arange(len(case["shares"])) % 2
+        flat = np.zeros(len(zigzag))
+        found = {"PB-C": flat, "PB-R": zigzag, "RBF-C": flat, "RBF-R": zigzag}
         return {
-            "PB-C": flat,
-            "PB-R": wild,
-            "RBF-C": [5.0] * len(flat),
-            "RBF-R": [5.0 + case["seed"]] * len(flat),
+            name: (curve + (learned if name.startswith("PB") else 5.0)).tolist()
+            for name, curve in found.items()
         }
 
-    return landmark_sets("pbrff_figure2", side, curves)
+    return landmark_sets("pbrff_figure2", side, curves, "paper")
 
 
 def pbrff_table1(side):
@@ -144,9 +143,11 @@ def orff_real(side):
 
 
 def gbrff_figure1(side):
-    return quick(
-        "gbrff_figure1", lambda case: {"accuracies": [0.5, {1: 1.0, -1: 0.9, 0: 0.99}[side]]}
-    )
+    # Neither: half of the draws reach 100 %.
+    def line(case):
+        return {"accuracies": [0.5, 1.0 if side > 0 or (side == 0 and case["seed"] % 2) else 0.9]}
+
+    return quick("gbrff_figure1", line)
 
 
 def gbrff_figure2(side):
@@ -180,7 +181,7 @@ def gbrff_figure4(side):
         "GFC": 5.0,
         "PBRFF": 4.0,
         "GBRFF1": 2.0,
-        "GBRFF2": {1: 1.0, -1: 3.0, 0: 1.95}[side],
+        "GBRFF2": {1: 1.0, -1: 3.0, 0: 2.1}[side],
     }
     return quick(
         "gbrff_figure4",
@@ -197,42 +198,37 @@ def gbrff_figure5(side):
 
 
 def gbrff_table2(side):
-    published = module("gbrff_table2").PUBLISHED
-
     def line(case):
-        lower = 2.0 if side < 0 and case["method"] == "GBRFF2" else 0.0
-        return {"accuracy": published[case["dataset"]][case["method"]][0] - lower}
+        # Neither: ahead on some tables, behind on others.
+        sign = side or (1 if len(case["dataset"]) % 2 else -1)
+        return {"accuracy": 90.0 + sign * (case["method"] == "GBRFF2")}
 
-    lines = quick("gbrff_table2", line)
-    return lines if side else [pair for pair in lines if pair[0]["dataset"] != "wine"]
+    return quick("gbrff_table2", line, "paper")
 
 
 def nsrf_figure1(side):
-    fixed = {"rbf": 0.92, "rbf tuned": 0.978, "arc-cosine": 0.9, "arc-cosine tuned": 0.95}
-    # Neither: tuned starting points do it, those of the median rule do not.
-    games = {1: (0.992, 0.992), -1: (0.97, 0.97), 0: (0.97, 0.992)}[side]
+    # Neither: almost perfect with some seeds only.
+    learned = {1: (0.992, 0.992), -1: (0.97, 0.97), 0: (0.998, 0.978)}[side]
 
     def line(case):
         if case["method"] == "drawn":
             return {"drawn": {}}
-        learned = 0.992 if case["data"] == "sphere" else games["tuned" in case["method"]]
-        return {"test": fixed.get(case["method"], learned), "n_atoms": 20}
+        fixed = case["method"].startswith(("rbf", "arc-cosine"))
+        return {"test": 0.975 if fixed else learned[case["seed"] % 2], "n_atoms": 20}
 
-    return quick("nsrf_figure1", line)
+    return quick("nsrf_figure1", line, "paper")
 
 
 def nsrf_table1(side):
     def line(case):
-        lead = side * (case["method"] == "game")
+        lead = side * (case["method"] in ("game", "langevin", "algorithm 1"))
         noisy = 0.1 * case["seed"] if side == 0 else 1e-4 * case["seed"]
         scores = {
-            m: 0.5 + 0.05 * np.log10(m) + lead * (0.01 + 2 / m) + noisy for m in case["counts"]
+            m: 0.5 + 0.05 * np.log10(m) + lead * (0.05 + 4 / m) + noisy for m in case["counts"]
         }
-        if side == 1 and case["method"] == "game":
-            scores[100] = scores[100] + 0.1  # more than 5000 of the others
         return {"accuracy": {str(m): score for m, score in scores.items()}}
 
-    return quick("nsrf_table1", line)
+    return quick("nsrf_table1", line, "paper")
 
 
 def rff_sampling(side):
@@ -279,28 +275,95 @@ def test_a_rule_can_come_out_each_way(name, side):
     assert why
 
 
-def test_few_splits_below_the_published_spread_are_doubtful_and_many_are_not():
-    mean, spread = module("gbrff_table2").PUBLISHED["heart"]["GBRFF2"]
-    judge = module("gbrff_table2").verdict
+def test_table_2_is_judged_by_paired_differences_over_tables():
+    judge, lines = module("gbrff_table2").verdict, gbrff_table2(1)
+    word, why = judge(lines)
+    assert word == "holds"
+    assert "lead of GBRFF2 in accuracy, paired over tables: GBRFF1 +1.00 ± 0.00" in why
+    word, why = judge([pair for pair in lines if pair[0]["method"] != "BMKR"])
+    assert word == "cannot tell"
+    assert why.endswith("BMKR with 100 rounds was not run on all tables")
+    short = [(c | {"n_rounds": 5} if c["method"] == "BMKR" else c, r) for c, r in lines]
+    assert judge(short)[0] == "cannot tell"
+    # A lead of 15 points on one table of fifteen is one standard error.
+    lines = [
+        (c, {"accuracy": 90.0 + 15 * (c["dataset"] == "wine") * (c["method"] == "GBRFF2")})
+        for c, _ in lines
+    ]
+    word, why = judge(lines)
+    assert word == "cannot tell"
+    assert "accuracy, paired over tables: GBRFF1 +1.00 ± 1.00" in why
 
-    def lines(n_splits, spreads_below):
-        def lower(case, result):
-            if case["method"] != "GBRFF2":
-                return result
-            # A point better elsewhere: best on average all the same.
-            return {
-                "accuracy": mean - spreads_below * spread - 0.1
-                if case["dataset"] == "heart"
-                else result["accuracy"] + 1
-            }
 
-        pairs = [(case, lower(case, result)) for case, result in gbrff_table2(1)]
-        return [pair for pair in pairs if pair[0]["split"] < n_splits]
+def test_the_moons_are_judged_by_the_share_of_draws_and_the_authors_draw_is_named():
+    def lines(n_perfect):
+        cases = module("gbrff_figure1").cases("quick")
+        return [
+            (c, {"accuracies": [0.7, 1.0 if k < n_perfect else 0.9]}) for k, c in enumerate(cases)
+        ]
 
-    assert judge(lines(10, 0.9))[0] == "holds"
-    assert judge(lines(10, 1.1))[0] == "does not hold"
-    assert judge(lines(4, 1.1))[0] == "cannot tell"
-    assert judge(lines(4, 1.6))[0] == "does not hold"
+    judge = module("gbrff_figure1").verdict
+    # Two standard errors of a half, of 200 draws, are 14.1 draws.
+    for n_perfect, expected in ((115, "holds"), (114, "cannot tell"), (86, "cannot tell")):
+        assert judge(lines(n_perfect))[0] == expected
+    word, why = judge(lines(85))
+    assert word == "does not hold"
+    assert "the authors' draw 70 % after 1 round, 100 % after 10" in why
+    assert judge(lines(200)[:99])[0] == "cannot tell"
+
+
+def test_one_time_at_one_size_does_not_refute_figure_4_but_a_quarter_does():
+    def lines(last):
+        sizes = [150 * 2**k for k in range(10)]
+        of = {"BMKR": 90.0, "GFC": 50.0, "PBRFF": 40.0, "GBRFF1": 2.0, "GBRFF2": 1.0}
+        found = [({"method": m}, {"sizes": sizes, "seconds": [s] * 10}) for m, s in of.items()]
+        found[-1][1]["seconds"] = [1.0, last, *[1.0] * 8]
+        return found
+
+    judge = module("gbrff_figure4").verdict
+    word, why = judge(lines(2.4))
+    assert word == "holds"
+    assert why.startswith("GBRFF2 faster than GBRFF1 at 9 of 10 sizes (not at 300 rows 2.40 s for")
+    assert judge(lines(2.6))[0] == "does not hold"
+
+
+def test_shares_of_landmarks_are_judged_on_all_rows_only():
+    lines = [(case | {"rows": 1000}, result) for case, result in pbrff_figure2(1)]
+    word, why = module("pbrff_figure2").verdict(lines)
+    assert word == "cannot tell"
+    assert why.startswith("0 data sets were run with all of their rows; Learned below RBF on 7")
+
+
+def test_exact_kernels_are_compared_on_the_draws_that_have_the_most_features():
+    lines = orff_figure3(1)
+    most = [p for p in lines if p[0].get("n_components") == 2000 and p[0]["seed"] != 1]
+    more = [(case | {"n_components": 10_000}, result) for case, result in most]
+    # Another draw of the exact kernel is out of reach; there the largest D was not run.
+    changed = [
+        (c, r | {"r2": 9.0} if (c["method"], c["seed"]) == ("curl-OVK", 1) else r) for c, r in lines
+    ]
+    judge = module("orff_figure3").verdict
+    word, why = judge(changed)
+    assert word == "cannot tell"  # by two standard errors of three draws
+    assert "within 0.05 of the exact kernel: cannot tell" in why
+    word, why = judge(changed + more)
+    assert word == "holds"
+    assert "R² at D = 10000 (draws: 2), σ = median, λ by two folds: curl-OVK 0.600" in why
+    one = [pair for pair in more if pair[0]["seed"] == 0]
+    assert judge(changed + one)[0] == "cannot tell"
+
+
+def test_rows_of_another_set_do_not_count_in_the_landmarks_table():
+    lines = [
+        (case, result | {"PB": 9.0 if case["dataset"] == "ads_dedup" else result["PB"]})
+        for case, result in pbrff_table1(1)
+    ]
+    lines = [(c, r | {"PB": 9.0 if c["dataset"] == "mnist56" else r["PB"]}) for c, r in lines]
+    judge = module("pbrff_table1").verdict
+    word, why = judge(lines)
+    assert word == "holds"
+    assert "PB below RBF on 5 of 6 sets" in why
+    assert judge([pair for pair in lines if pair[0]["seed"] == 0])[0] == "cannot tell"
 
 
 @pytest.mark.parametrize(

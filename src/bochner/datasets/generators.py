@@ -101,8 +101,9 @@ def windmill(
     """Generate uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
 
     For Bullins et al. 2018, Figure 1, whose generator is not published. With three straight arms
-    an RBF kernel has an accuracy of 89.5 % (printed: 92.1) and the margin game one of 98.3 to
-    98.7 % (printed: 99.3). Eight arms with twist 8 are limited by the sample size instead.
+    an RBF kernel of the median distance has an accuracy of 89.5 % (printed: 92.1) and the margin
+    game one of 98.3 to 99.0 % (printed: 99.3). Eight arms with twist 8 are limited by the sample
+    size instead.
 
     Parameters
     ----------
