@@ -231,7 +231,7 @@ def test_rows_that_no_worker_can_hold_are_summed_in_float64(monkeypatch):
     da = pytest.importorskip("dask.array")
     X, y = data()
     monkeypatch.setattr("bochner.data.dask.rows.has_room", lambda n_bytes: False)
-    with pytest.warns(UserWarning, match="no room to hold them"):
+    with pytest.warns(UserWarning, match="no room to keep them"):
         found = sound(alpha=[0.1, 1.0]).fit(da.from_array(X, chunks=(9000, -1)), y)
     assert not found._statistics.tiled
 
