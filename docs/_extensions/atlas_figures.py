@@ -6,7 +6,7 @@ SCALES = ("paper", "quick")  # the larger protocol first
 HEADER = """# Figures of the atlas
 
 Drawn by `bochner reproduce NAME --scale quick` from the lines in `results/`, the larger scale where there are two.
-[What came out](../results.md) has the numbers and the verdicts.
+[Results](../results.md) has the numbers and the verdicts.
 """
 
 
