@@ -135,7 +135,7 @@ def test_outputs_of_a_matlab_file(made, tmp_path):
 
 def as_text(arrays, recipe, sep=","):
     """Return an archive in the format of the published tables with one class column."""
-    X = np.column_stack([arrays["X_dropped"], arrays["X"]]) if recipe.apart else arrays["X"]
+    X = np.column_stack([arrays["X_dropped"], arrays["X"]]) if recipe.excluded else arrays["X"]
     labels = arrays["class_names"][arrays["y"]]
     rows = [[str(value) for value in row] for row in X]  # the shortest text of the number
     ordered = zip(labels, rows)
