@@ -27,6 +27,7 @@ from bochner import (
     SpectralRidge,
     spherical_harmonics,
 )
+from bochner.datasets.catalog import CATALOG
 from tests.test_documentation import PUBLIC
 from tests.test_documentation_code import BUILT, PAGES
 
@@ -219,3 +220,11 @@ def test_the_page_of_errors_quotes_them(message):
         (ValueError, TypeError), match="^" + ".*".join(map(re.escape, message.split("...")))
     ):
         MESSAGES[message]()
+
+
+def test_the_page_on_data_names_every_set_and_its_files():
+    page = (DOCS / "data.md").read_text()
+    for name, entry in CATALOG.items():
+        assert f"`{name}`" in page
+        for file in entry.recipe.files:
+            assert any(f"`{one}`" in page for one in file.split("|")) or name == "mnist", file

@@ -4,7 +4,6 @@ import dataclasses
 import gzip
 import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -226,14 +225,6 @@ def test_the_list_says_where_each_set_is_and_was_published(capsys):
     assert facts["german"]["recipe"]["files"] == ["german.data-numeric|german.data"]
     assert facts["ads_dedup"]["recipe"]["missing"]
     assert run(capsys, "german")[1].splitlines()[1] == "  Files: german.data-numeric or german.data"
-
-
-def test_the_page_on_data_names_every_set_and_its_files():
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
-    for name, entry in CATALOG.items():
-        assert f"`{name}`" in page
-        for file in entry.recipe.files:
-            assert any(f"`{one}`" in page for one in file.split("|")) or name == "mnist", file
 
 
 def test_every_entry_says_where_it_is_published_and_how_to_build_it():
