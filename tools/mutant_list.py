@@ -374,9 +374,11 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "measures/fourier.py measures/scikit_kernel.py features/spectral.py learners/base.py operators/measure.py",
+        "measures/fourier.py measures/scikit_kernel.py features/spectral.py learners/base.py operators/measure.py boosting/gbrff_base.py",
         "unit/test_measures_as_priors.py",
         {
+            "measure-prior-product": ("self.learned or other.learned", "self.learned"),
+            "measure-prior-boosted": ("weights.ravel(), learned=True)", "weights.ravel())"),
             "measure-prior-gradient": ("(cosine * own - sine * along)", "(cosine * own + sine * along)"),
             "measure-prior-hessian": ("left * waves[:, a] * waves[:, b]", "left * waves[:, a]"),
             "measure-prior-order": ("self.frequencies[rng.permutation(chosen)]", "self.frequencies[chosen]"),

@@ -485,3 +485,21 @@ def test_a_descended_measure_gives_landmarks_and_support_vectors():
         similar.transform(X), learned.kernel(X, similar.landmarks_), atol=1e-12
     )
     assert SVC(kernel=learned.as_kernel()).fit(X, LABELS).score(X, LABELS) > 0.9
+
+
+def test_products_with_a_learned_measure_are_learned():
+    by_hand = FourierMeasure(np.ones((1, 2)), np.ones(1))
+    learned = replace(by_hand, learned=True)
+    for product in (by_hand * learned, learned * by_hand, 2 * learned, by_hand + learned):
+        assert product.learned
+    assert not (by_hand * by_hand).learned
+    for prior in (Gaussian() + learned, Gaussian() * learned):
+        assert prior.sample(3, 2, 0).learned
+
+
+def test_no_bound_holds_with_the_measure_of_a_boosted_model_as_prior():
+    boosted = GBRFF2Classifier(n_rounds=3, random_state=0).fit(X, LABELS)
+    features = SpectralFeatures(boosted.measure_, PacBayes(), random_state=0).fit(X, LABELS)
+    bound = features.alignment_bound()
+    assert not bound.valid
+    assert "the measure given as prior was learned" in bound.reason

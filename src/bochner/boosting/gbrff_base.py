@@ -127,7 +127,7 @@ class GBRFFBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier, E
         if not self._n_features_out:
             return FourierMeasure(np.zeros((1, self.n_features_in_)), np.zeros(1))
         weights = np.abs(self.alphas_)[:, :, None] * self.weights_
-        return FourierMeasure(self.expansion_.frequencies, weights.ravel())
+        return FourierMeasure(self.expansion_.frequencies, weights.ravel(), learned=True)
 
     def transform(self, X: Any) -> Any:
         """Return the outputs h^t of the weak learners, the compact representation of the paper.

@@ -237,7 +237,7 @@ class FourierMeasure(AtomicMeasure):
     def __add__(self, other: Any) -> Self:
         return concatenate([self, other]) if type(other) is type(self) else NotImplemented
 
-    def __mul__(self, other: Any) -> Self:
+    def __mul__(self, other: Any) -> "FourierMeasure":
         """Return c k, or the product of kernels: cos a cos b = ½ cos(a + b) + ½ cos(a − b)."""
         if isinstance(other, Real):
             return self.reweighted(check_positive(other, "The factor of a measure") * self.weights)
@@ -252,7 +252,8 @@ class FourierMeasure(AtomicMeasure):
         both = np.concatenate([pairs[0] + pairs[1], pairs[0] - pairs[1]])
         weights = np.outer(self.weights, other.weights) / 2
         frequencies = both.reshape(-1, self.n_features)
-        return replace(self, frequencies=frequencies, weights=np.tile(weights.ravel(), 2)).merged()
+        learned = self.learned or other.learned
+        return FourierMeasure(frequencies, np.tile(weights.ravel(), 2), learned=learned).merged()
 
     __rmul__ = __mul__
 
