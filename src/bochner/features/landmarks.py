@@ -226,6 +226,9 @@ class LandmarkFeatures(FeatureMap):
         ``independent=True`` states that your own landmarks, a pair (points, labels), were drawn
         independently of the rows, as in Section 4.2 of Letarte et al. Each of them is then compared
         with all n rows, and the union runs over the landmarks.
+
+        The rows must be independent observations. Copies of rows are not detected, and make the
+        bound too small: remove them before the fit.
         """
         self._check_learned()
         check_flag(independent, "independent")

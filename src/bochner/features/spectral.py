@@ -280,6 +280,9 @@ class SpectralFeatures(FeatureMap):
         chooses the theorem: Theorem 3 for PacBayes, Theorem 4 for OptimalAlignment. ``form="kl"``
         is the form of Theorem 3 without t. The kernel that PacBayesGaussian has learned is the
         closed form of its distribution; the bound of its draws holds over the draws, too.
+
+        The rows must be independent observations. Copies of rows are not detected, and make the
+        bound too small: remove them before the fit.
         """
         check_is_fitted(self)
         check_choice(of, "of", ("selected", "learned"))
